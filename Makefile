@@ -1,0 +1,43 @@
+# `make run` serves the shipped model, `make test` runs all tests; each does its own set-up.
+PYTHON ?= python3.11
+SERVING := .venv
+DEVELOPMENT := .venv-dev
+
+.PHONY: help run test check format clean
+
+help:
+	@echo "make run     install what serving needs (no PyTorch) and serve the shipped model"
+	@echo "make test    install what tests need and run them all"
+	@echo "make check   ruff, format and type checks"
+	@echo "make format  let ruff format and fix"
+	@echo "make clean   remove both environments and all caches"
+	@echo "Options of dragoman serve: make run ARGS='--http-port 9000'"
+
+run: $(SERVING)/installed
+	$(SERVING)/bin/dragoman serve model_repository $(ARGS)
+
+test: $(DEVELOPMENT)/installed
+	$(DEVELOPMENT)/bin/python -m pytest $(ARGS)
+
+check: $(DEVELOPMENT)/installed
+	$(DEVELOPMENT)/bin/ruff check
+	$(DEVELOPMENT)/bin/ruff format --check
+	$(DEVELOPMENT)/bin/mypy
+
+format: $(DEVELOPMENT)/installed
+	$(DEVELOPMENT)/bin/ruff check --fix
+	$(DEVELOPMENT)/bin/ruff format
+
+clean:
+	rm -rf $(SERVING) $(DEVELOPMENT) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(SERVING)/installed: pyproject.toml
+	$(PYTHON) -m venv --clear $(SERVING)
+	$(SERVING)/bin/pip install --quiet --disable-pip-version-check --editable '.[serving]'
+	@du -sm $(SERVING) | awk '{print "installed for serving: " $$1 " MB"}'
+	@touch $@
+
+$(DEVELOPMENT)/installed: pyproject.toml
+	$(PYTHON) -m venv --clear $(DEVELOPMENT)
+	$(DEVELOPMENT)/bin/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@

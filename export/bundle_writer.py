@@ -1,0 +1,31 @@
+"""Write a proven model where it is served from: graphs, specification, vocabulary."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from export.onnx_graphs import Graphs
+from serving.bundle import SPEC, VOCABULARY, manifest
+from serving.engine import EngineSpec
+from serving.engines.onnx import DECODER_STEP, ENCODER
+
+
+def write_bundle(folder: Path, graphs: Graphs, spec: EngineSpec, vocabulary: Path) -> None:
+    """Write the files into `folder`, beside whatever else lies there.
+
+    Each file appears whole. The specification comes last and holds the others' checksums, so
+    that a mixture of two exports is refused when it is opened.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    contents = {
+        ENCODER: graphs.encoder.SerializeToString(),
+        DECODER_STEP: graphs.decoder_step.SerializeToString(),
+        VOCABULARY: vocabulary.read_bytes(),
+    }
+    contents[SPEC] = manifest(spec, contents).encode("utf-8")
+    partials = {name: folder / f".{name}.partial" for name in contents}
+    for name, content in contents.items():
+        partials[name].write_bytes(content)
+    for name, partial in partials.items():
+        shutil.move(partial, folder / name)

@@ -1,0 +1,117 @@
+"""The proof that an engine translates as PyTorch does, before its files are written."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from serving.engine import Engine, Ids, pad
+from serving.errors import DragomanError
+from serving.options import DecodingOptions, max_output_length
+from serving.search import search
+
+TOLERANCE = 1e-4
+"""Largest difference of a log-probability between FP32 engines."""
+
+_GROUP = 32
+
+
+class ProofError(DragomanError):
+    """An exported graph does not agree with PyTorch."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Proof:
+    """What was compared.
+
+    Attributes:
+        sentences: source sentences.
+        steps: steps of greedy search whose candidates were compared, summed over groups.
+        largest_difference: of any candidate's log-probability.
+        beams: beam sizes whose translations were identical.
+    """
+
+    sentences: int
+    steps: int
+    largest_difference: float
+    beams: tuple[int, ...]
+
+
+def prove(
+    reference: Engine[Any, Any],
+    engine: Engine[Any, Any],
+    sentences: Sequence[Sequence[int]],
+    beams: Sequence[int] = (1, 4),
+) -> Proof:
+    """Compare every step's log-probabilities and whole translations.
+
+    Args:
+        reference: the PyTorch engine.
+        engine: the engine under proof.
+        sentences: source ids of real sentences, none empty.
+        beams: beam sizes to search with; 1 is greedy search.
+
+    Raises:
+        ProofError: log-probabilities differ by more than `TOLERANCE`, or a translation differs.
+    """
+    if not sentences:
+        raise ProofError("no sentence to prove the export on")
+    steps, largest = 0, 0.0
+    for start in range(0, len(sentences), _GROUP):
+        done, difference = _compare_steps(reference, engine, sentences[start : start + _GROUP])
+        steps, largest = steps + done, max(largest, difference)
+    if not largest <= TOLERANCE:
+        raise ProofError(
+            f"log-probabilities differ by up to {largest:.2e}; at most {TOLERANCE:.0e} is allowed"
+        )
+    for beam_size in beams:
+        _compare_translations(reference, engine, sentences, beam_size)
+    return Proof(len(sentences), steps, largest, tuple(beams))
+
+
+def _compare_steps(
+    reference: Engine[Any, Any], engine: Engine[Any, Any], sentences: Sequence[Sequence[int]]
+) -> tuple[int, float]:
+    """Drive both engines with the reference's greedy tokens; steps done, largest difference."""
+    source, lengths = pad(sentences, reference.spec.pad_id)
+    memories = [one.encode(source, lengths) for one in (reference, engine)]
+    caches: list[Any] = [None, None]
+    count = len(sentences)
+    token = np.full(count, reference.spec.start_id, dtype=np.int64)
+    parent: Ids = np.zeros(count, dtype=np.int64)
+    alive = np.ones(count, dtype=bool)
+    largest = 0.0
+    for step in range(max_output_length(int(lengths.min()))):
+        position = np.full(count, step, dtype=np.int64)
+        found = []
+        for which, one in enumerate((reference, engine)):
+            candidates, caches[which] = one.step(
+                memories[which], caches[which], token, position, parent
+            )
+            found.append(candidates)
+        difference = np.abs(found[0].log_prob - found[1].log_prob)[alive]
+        largest = max(largest, float(difference.max()))
+        token, parent = found[0].token[:, 0], np.arange(count)
+        alive &= token != reference.spec.eos_id
+        if not alive.any():
+            return step + 1, largest
+    return step + 1, largest
+
+
+def _compare_translations(
+    reference: Engine[Any, Any],
+    engine: Engine[Any, Any],
+    sentences: Sequence[Sequence[int]],
+    beam_size: int,
+) -> None:
+    options = DecodingOptions(beam_size=beam_size)
+    pairs = zip(*(search(one, sentences, options) for one in (reference, engine)), strict=True)
+    for index, (expected, found) in enumerate(pairs):
+        if [h.ids for h in expected] != [h.ids for h in found]:
+            raise ProofError(
+                f"beam {beam_size}, sentence {index + 1}: translations differ: "
+                f"{expected[0].ids} by PyTorch, {found[0].ids} by the exported graphs"
+            )

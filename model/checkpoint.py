@@ -1,0 +1,89 @@
+"""Checkpoints: folders of safetensors and JSON, written whole or not at all."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import safetensors.torch
+import torch
+from torch import Tensor
+
+from model.config import ModelConfig
+from model.transformer import Transformer
+from serving.errors import DragomanError
+
+WEIGHTS = "model.safetensors"
+CONFIG = "model.json"
+VOCABULARY = "vocabulary.model"
+SAMPLE = "sample.txt"
+"""A few source sentences, on which an export proves itself."""
+
+
+def write_folder(path: Path, fill: Callable[[Path], None]) -> None:
+    """Make a folder appear at `path` only when `fill` has written all of it to disk."""
+    partial = path.with_name(f".{path.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    fill(partial)
+    for file in partial.iterdir():
+        with file.open("rb") as handle:
+            os.fsync(handle.fileno())
+    if path.exists():
+        old = path.with_name(f".{path.name}.old")
+        shutil.rmtree(old, ignore_errors=True)
+        path.rename(old)
+        partial.rename(path)
+        shutil.rmtree(old)
+    else:
+        partial.rename(path)
+
+
+def save_model(folder: Path, weights: dict[str, Tensor], config: ModelConfig) -> None:
+    """Write weights and configuration into an existing folder."""
+    safetensors.torch.save_file(weights, folder / WEIGHTS)
+    text = json.dumps(dataclasses.asdict(config), indent=2) + "\n"
+    (folder / CONFIG).write_text(text, encoding="utf-8")
+
+
+def load_weights(folder: Path) -> dict[str, Tensor]:
+    """The weights of a checkpoint, by name.
+
+    Raises:
+        DragomanError: there is no readable checkpoint.
+    """
+    try:
+        return safetensors.torch.load_file(folder / WEIGHTS)
+    except (OSError, safetensors.SafetensorError) as error:
+        raise DragomanError(f"no checkpoint can be read from {folder}: {error}") from error
+
+
+def load_model(folder: Path) -> Transformer:
+    """The model of a checkpoint, ready to translate (in evaluation mode).
+
+    Raises:
+        DragomanError: there is no readable checkpoint, or weights and configuration disagree.
+    """
+    try:
+        values = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DragomanError(f"no checkpoint can be read from {folder}: {error}") from error
+    transformer = Transformer(ModelConfig.from_dict(values, str(folder / CONFIG)))
+    try:
+        transformer.load_state_dict(load_weights(folder))
+    except RuntimeError as error:
+        raise DragomanError(f"{folder}: weights do not fit {CONFIG}: {error}") from error
+    return transformer.eval()
+
+
+def average_weights(folders: Sequence[Path]) -> dict[str, Tensor]:
+    """The mean of several checkpoints' weights (paper, section 6.1), summed in FP64."""
+    total: dict[str, Tensor] = {}
+    for folder in folders:
+        for name, tensor in load_weights(folder).items():
+            total[name] = total.get(name, torch.zeros(())) + tensor.double()
+    return {name: (tensor / len(folders)).float() for name, tensor in total.items()}

@@ -1,0 +1,76 @@
+"""`dragoman evaluate`: score translations of a test set."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+from pathlib import Path
+
+import tqdm
+
+from model.checkpoint import CONFIG, VOCABULARY, WEIGHTS, load_model
+from model.data.corpus import Corpus
+from model.engine import TorchEngine
+from model.evaluation import score
+from serving.bundle import Bundle, find_bundle
+from serving.commands.search_options import add_search_arguments, search_options
+from serving.text import TextProcessor
+from serving.translator import LocalTranslator, Translator
+
+EXAMPLES = """\
+examples:
+  dragoman evaluate runs/tatoeba-en-de/averaged --source test.en.gz --reference test.de.gz
+      a checkpoint, by PyTorch
+
+  dragoman evaluate model_repository --source test.en.gz --reference test.de.gz
+      an exported model, by ONNX Runtime, in process
+
+  dragoman evaluate 127.0.0.1:8001 --source test.en.gz --reference test.de.gz --json
+      a running server, over gRPC
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "model", help="a checkpoint's folder, a model repository, or host:port of a server"
+    )
+    parser.add_argument("--source", type=Path, required=True, help="text, plain or .gz")
+    parser.add_argument("--reference", type=Path, required=True, help="its translation")
+    add_search_arguments(parser)
+    parser.add_argument("--output", type=Path, help="write the translations to this file")
+    parser.add_argument("--json", action="store_true", help="print the scores as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Translate the source and print BLEU and chrF with their signatures.
+
+    Raises:
+        DragomanError: model or files cannot be used; it says why.
+    """
+    corpus = Corpus.read(arguments.source, arguments.reference)
+    options = search_options(arguments)
+    translator = open_model(arguments.model)
+    with tqdm.tqdm(total=len(corpus), unit="line", disable=None, file=sys.stderr) as bar:
+        found = translator.translate(corpus.source, options, on_done=bar.update)
+    translations = [hypotheses[0].text for hypotheses in found]
+    if arguments.output:
+        arguments.output.write_text("".join(t + "\n" for t in translations), encoding="utf-8")
+    scores = score(translations, corpus.target)
+    print(json.dumps(dataclasses.asdict(scores), indent=2) if arguments.json else scores)
+    return 0
+
+
+def open_model(name: str) -> Translator:
+    """A translator for a checkpoint's folder, a repository's, or a server's address."""
+    path = Path(name)
+    if (path / CONFIG).is_file() and (path / WEIGHTS).is_file():
+        return LocalTranslator(TorchEngine(load_model(path)), TextProcessor.load(path / VOCABULARY))
+    if ":" in name and not path.exists():
+        from serving.client import TritonTranslator  # only servers need tritonclient
+
+        return TritonTranslator(name)
+    bundle = Bundle.open(find_bundle(path))
+    return LocalTranslator(bundle.engine(), bundle.text_processor())

@@ -1,0 +1,39 @@
+"""`dragoman train`: train a model from sentence pairs, or go on with an interrupted run."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from pathlib import Path
+
+import torch
+
+from model.training.allocator import keep_freed_memory
+from model.training.config import TrainingConfig
+from model.training.trainer import Trainer
+
+EXAMPLES = """\
+examples:
+  dragoman train configs/tatoeba-en-de.yaml
+      trains, and goes on exactly where it was when the same command is run again
+
+  tensorboard --logdir runs/tatoeba-en-de/tensorboard
+      shows the curves
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("config", type=Path, help="YAML configuration; see configs/")
+    parser.add_argument("--threads", type=int, help="CPU threads (default: the configuration's)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Train to the end, or until SIGINT or SIGTERM (exit status 130)."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    config = TrainingConfig.load(arguments.config)
+    threads = arguments.threads or config.threads
+    if threads:
+        torch.set_num_threads(threads)
+    keep_freed_memory()
+    return 0 if Trainer(config).run() else 130

@@ -1,0 +1,1 @@
+"""From text pairs to batches of token ids."""

@@ -1,0 +1,76 @@
+"""Train the shared SentencePiece vocabulary."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import itertools
+from pathlib import Path
+
+import sentencepiece
+
+from model.data.corpus import Corpus
+from serving.errors import ConfigError
+from serving.text import TextProcessor, normalise
+
+
+@dataclasses.dataclass(frozen=True)
+class VocabularyConfig:
+    """How the vocabulary is learned.
+
+    Attributes:
+        size: pieces, V, of source and target together.
+        type: SentencePiece algorithm, `bpe` as in the paper or `unigram`.
+        dropout: probability of leaving out a BPE merge in training (Provilkov et al. 2020).
+        placeholders: reserved symbols, [0] to [n-1] in white square brackets, which later
+            stand for what must not be translated.
+    """
+
+    size: int = 8000
+    type: str = "bpe"
+    dropout: float = 0.0
+    placeholders: int = 20
+
+    def __post_init__(self) -> None:
+        if self.type not in ("bpe", "unigram"):
+            raise ConfigError(f"vocabulary type must be 'bpe' or 'unigram', not {self.type!r}")
+        if not 0 <= self.dropout < 1:
+            raise ConfigError(f"vocabulary dropout must be in [0, 1), not {self.dropout}")
+
+
+def placeholder(index: int) -> str:
+    """The reserved symbol of that index."""
+    return f"\u27e6{index}\u27e7"
+
+
+def train_vocabulary(corpus: Corpus, config: VocabularyConfig, path: Path) -> TextProcessor:
+    """Learn pieces from both sides and write the model to `path`, atomically.
+
+    Raises:
+        ConfigError: SentencePiece refuses the size for this corpus; the message says why.
+    """
+    lines = map(normalise, itertools.chain(corpus.source, corpus.target))
+    model = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=lines,
+            model_writer=model,
+            vocab_size=config.size,
+            model_type=config.type,
+            normalization_rule_name="nfkc",
+            byte_fallback=True,
+            character_coverage=0.9999,
+            user_defined_symbols=[placeholder(i) for i in range(config.placeholders)],
+            pad_id=0,
+            bos_id=1,
+            eos_id=2,
+            unk_id=3,
+            num_threads=1,  # more threads make the pieces depend on timing
+            minloglevel=1,
+        )
+    except RuntimeError as error:
+        raise ConfigError(f"SentencePiece cannot learn {config.size} pieces: {error}") from error
+    partial = path.with_suffix(".partial")
+    partial.write_bytes(model.getvalue())
+    partial.replace(path)
+    return TextProcessor.load(path)

@@ -1,0 +1,1 @@
+"""The training recipe, and runs that survive interruption."""

@@ -1,0 +1,147 @@
+"""The YAML configuration of a training run."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from model.config import ModelConfig
+from model.data.vocabulary import VocabularyConfig
+from model.strict import build, plain
+from serving.errors import ConfigError
+
+
+@dataclasses.dataclass(frozen=True)
+class PairFiles:
+    """Two line-aligned files, plain or gzipped; relative to the working folder."""
+
+    source: Path
+    target: Path
+
+
+@dataclasses.dataclass(frozen=True)
+class OptimisationConfig:
+    """How the weights are learned; defaults are the paper's (section 5).
+
+    Attributes:
+        steps: optimiser steps of the whole run.
+        batch_tokens: padded tokens of a batch, on each side.
+        accumulate: batches whose gradients make one step.
+        max_length: pairs with more tokens on a side are left out.
+        warmup: steps of rising learning rate.
+        peak_rate: rate at the end of warm-up; null for the paper's (d_model * warmup)^-0.5.
+        label_smoothing: weight of the uniform distribution.
+        clip_norm: largest norm of the gradient.
+        precision: `bf16` multiplies in bfloat16 and keeps weights and sums in FP32.
+    """
+
+    steps: int = 100_000
+    batch_tokens: int = 4096
+    accumulate: int = 1
+    max_length: int = 200
+    warmup: int = 4000
+    peak_rate: float | None = None
+    label_smoothing: float = 0.1
+    clip_norm: float = 1.0
+    precision: Literal["fp32", "bf16"] = "fp32"
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "batch_tokens", "accumulate", "warmup"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"optimisation.{name} must be at least 1")
+
+
+@dataclasses.dataclass(frozen=True)
+class CheckpointConfig:
+    """When to write checkpoints (in steps), and how many make the average."""
+
+    every: int = 1000
+    average: int = 5
+
+    def __post_init__(self) -> None:
+        if self.every < 1 or self.average < 1:
+            raise ConfigError("checkpoints.every and checkpoints.average must be at least 1")
+
+
+@dataclasses.dataclass(frozen=True)
+class ValidationConfig:
+    """When and on how many sentences to validate; `best` goes by their BLEU."""
+
+    every: int = 1000
+    sentences: int = 1000
+    beam_size: int = 4
+    length_penalty: float = 0.6
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainingConfig:
+    """A whole run: what is read, what is learned, where it goes."""
+
+    output: Path
+    train: PairFiles
+    validation_set: PairFiles
+    seed: int = 1
+    threads: int | None = None
+    vocabulary: VocabularyConfig = dataclasses.field(default_factory=VocabularyConfig)
+    model: ModelConfig = dataclasses.field(default_factory=ModelConfig)
+    optimisation: OptimisationConfig = dataclasses.field(default_factory=OptimisationConfig)
+    checkpoints: CheckpointConfig = dataclasses.field(default_factory=CheckpointConfig)
+    validation: ValidationConfig = dataclasses.field(default_factory=ValidationConfig)
+
+    def __post_init__(self) -> None:
+        if self.model.vocab_size != self.vocabulary.size:
+            fixed = dataclasses.replace(self.model, vocab_size=self.vocabulary.size)
+            object.__setattr__(self, "model", fixed)
+
+    @classmethod
+    def load(cls, path: Path) -> TrainingConfig:
+        """Read a YAML file.
+
+        Raises:
+            ConfigError: the file cannot be read, or a key or value is wrong.
+        """
+        try:
+            values = yaml.safe_load(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            raise ConfigError(f"cannot read {path}: {error}") from error
+        return build(cls, values, str(path))
+
+    def save(self, path: Path) -> None:
+        """Write the resolved configuration as YAML that `load` reads."""
+        path.write_text(yaml.safe_dump(plain(self), sort_keys=False), encoding="utf-8")
+
+
+CHANGEABLE = ("output", "threads", "checkpoints.", "validation.", "optimisation.steps")
+"""What may change when a run is resumed; all else would make it another run."""
+
+
+def check_resumable(before: TrainingConfig, now: TrainingConfig) -> None:
+    """Refuse to resume a run under a configuration that is another run's.
+
+    Raises:
+        ConfigError: names each key that differs.
+    """
+    old, new = _flat(plain(before)), _flat(plain(now))
+    changed = [
+        f"{key}: {old.get(key)!r} -> {new.get(key)!r}"
+        for key in sorted({*old, *new})
+        if old.get(key) != new.get(key) and not key.startswith(CHANGEABLE)
+    ]
+    if changed:
+        raise ConfigError(
+            f"{now.output} holds a run of another configuration ({'; '.join(changed)}); "
+            "choose another output, or remove that folder to start again"
+        )
+
+
+def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        if isinstance(value, dict):
+            flat.update(_flat(value, f"{prefix}{key}."))
+        else:
+            flat[prefix + key] = value
+    return flat

@@ -1,0 +1,62 @@
+"""Validation during training: likelihood, and BLEU by beam search."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import torch
+
+from model.data.batches import Pairs, collate, epoch_order
+from model.data.corpus import Corpus
+from model.engine import TorchEngine
+from model.evaluation import Scores, score
+from model.training.config import ValidationConfig
+from model.training.step import batch_loss
+from model.transformer import Transformer
+from serving.options import DecodingOptions
+from serving.search import search
+from serving.text import TextProcessor
+
+
+@dataclasses.dataclass(frozen=True)
+class Validation:
+    """How good a model is on the validation set."""
+
+    perplexity: float
+    scores: Scores
+    sample: tuple[str, str, str]
+    """A source, its translation, its reference."""
+
+
+def validate(
+    model: Transformer, corpus: Corpus, pairs: Pairs, text: TextProcessor, config: ValidationConfig
+) -> Validation:
+    """Score the first sentences of the set; leaves the model in training mode as it was."""
+    was_training = model.training
+    model.eval()
+    try:
+        perplexity = math.exp(_likelihood(model, pairs))
+        engine = TorchEngine(model)
+        options = DecodingOptions(config.beam_size, config.length_penalty)
+        sources = list(pairs.source[: config.sentences])
+        found = [best[0] for best in search(engine, sources, options)]
+    finally:
+        model.train(was_training)
+    translations = [text.decode(hypothesis.ids) for hypothesis in found]
+    scores = score(translations, corpus.target[: len(sources)])
+    middle = len(sources) // 2
+    sample = (corpus.source[middle], translations[middle], corpus.target[middle])
+    return Validation(perplexity, scores, sample)
+
+
+def _likelihood(model: Transformer, pairs: Pairs) -> float:
+    """Negative log-likelihood per target token, in nats."""
+    total, tokens = 0.0, 0
+    config = model.config
+    with torch.inference_mode():
+        for indices in epoch_order(pairs, 4096, seed=0, epoch=0):
+            batch = collate(pairs, indices, config.pad_id, config.bos_id)
+            total += batch_loss(model, batch, 0.0, torch.float32)[1].item()
+            tokens += batch.tokens
+    return total / tokens

@@ -1,0 +1,27 @@
+"""Triton's `preprocess` model; what it does is in `serving.triton.preprocess`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import triton_python_backend_utils as pb_utils
+
+from serving.bundle import Bundle
+from serving.triton.answers import answer_each
+from serving.triton.preprocess import Preprocessor
+from serving.triton.settings import BUNDLE, bundle_path, model_settings
+
+
+class TritonPythonModel:
+    """Texts and options -> padded ids and resolved options."""
+
+    def initialize(self, args: Mapping[str, str]) -> None:
+        """Load the vocabulary of the bundle."""
+        settings = model_settings(args, known=(BUNDLE,))
+        bundle = Bundle.open(bundle_path(args, settings))
+        self._preprocess = Preprocessor(pb_utils, bundle.text_processor())
+
+    def execute(self, requests: list[Any]) -> list[Any]:
+        """Answer each request."""
+        return answer_each(pb_utils, requests, self._preprocess)

@@ -1,0 +1,33 @@
+"""Triton's `translator` model; what it does is in `serving.triton.translate`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import triton_python_backend_utils as pb_utils
+
+from serving.bundle import Bundle
+from serving.scheduler import Scheduler
+from serving.triton.settings import BUNDLE, bundle_path, model_settings
+from serving.triton.translate import Translator
+
+
+class TritonPythonModel:
+    """Ids -> ids of the best hypotheses; answers many requests at a time."""
+
+    def initialize(self, args: Mapping[str, str]) -> None:
+        """Load the engine of the bundle and start its scheduler."""
+        settings = model_settings(args, known=(BUNDLE,))
+        bundle = Bundle.open(bundle_path(args, settings))
+        self._scheduler = Scheduler(bundle.engine())
+        self._translator = Translator(pb_utils, self._scheduler, bundle.spec.vocab_size)
+
+    def execute(self, requests: list[Any]) -> None:
+        """Queue each request; the scheduler's thread answers it later."""
+        for request in requests:
+            self._translator.enqueue(request)
+
+    def finalize(self) -> None:
+        """Stop the scheduler."""
+        self._scheduler.close()

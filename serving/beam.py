@@ -1,0 +1,237 @@
+"""Beam search as pure functions on arrays: score, select, finish, reorder.
+
+The search (DESIGN decision 9): each step ranks the 2K best continuations of a sentence's K
+live beams. Those that end in EOS become hypotheses, scored by log-probability divided by
+((5 + |Y|) / 6)^alpha (Wu et al. 2016), |Y| counting EOS; the K best hypotheses are kept. The
+first K others live on. A sentence is done when no live beam can beat the worst of K kept
+hypotheses, or at its length limit, where the live beams count as hypotheses without EOS.
+
+Axes: B sentences, K beams, C candidates a row, T target length. Sentences may differ in beam
+size: K is the widest, and a narrower sentence's unused beams score -inf.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from serving.engine import Candidates, Ids
+
+Doubles = NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True)
+class BeamState:
+    """The live beams and the kept hypotheses of B sentences.
+
+    Attributes:
+        score: (B, K) summed log-probability of each live beam; -inf is no beam.
+        tokens: (B, K, T) what each live beam has written; T is the room, not the length.
+        length: (B,) tokens written by every live beam of the sentence.
+        kept_score: (B, K) normalised scores, best first; -inf is none.
+        kept_tokens: (B, K, T).
+        kept_length: (B, K).
+        beam_size: (B,) each sentence's own K.
+        alpha: (B,) length penalty.
+        limit: (B,) longest output, EOS included.
+    """
+
+    score: Doubles
+    tokens: Ids
+    length: Ids
+    kept_score: Doubles
+    kept_tokens: Ids
+    kept_length: Ids
+    beam_size: Ids
+    alpha: Doubles
+    limit: Ids
+
+
+@dataclasses.dataclass(frozen=True)
+class Selection:
+    """The 2K best continuations of each sentence, best first.
+
+    Attributes:
+        score: (B, 2K) summed log-probability; -inf beyond the sentence's own 2K.
+        beam: (B, 2K) the live beam that is continued.
+        token: (B, 2K) the token that continues it.
+    """
+
+    score: Doubles
+    beam: Ids
+    token: Ids
+
+
+def start(beam_size: Ids, alpha: Doubles, limit: Ids) -> BeamState:
+    """The state before the first step: one live beam a sentence, empty.
+
+    Args:
+        beam_size: (B,).
+        alpha: (B,).
+        limit: (B,).
+    """
+    batch, width, room = len(beam_size), int(beam_size.max()), int(limit.max())
+    score = np.full((batch, width), -np.inf)
+    score[:, 0] = 0.0
+    return BeamState(
+        score=score,
+        tokens=np.zeros((batch, width, room), dtype=np.int64),
+        length=np.zeros(batch, dtype=np.int64),
+        kept_score=np.full((batch, width), -np.inf),
+        kept_tokens=np.zeros((batch, width, room), dtype=np.int64),
+        kept_length=np.zeros((batch, width), dtype=np.int64),
+        beam_size=beam_size,
+        alpha=alpha,
+        limit=limit,
+    )
+
+
+def length_penalty(length: Ids, alpha: Doubles) -> Doubles:
+    """((5 + |Y|) / 6)^alpha, equation 14 of Wu et al. 2016."""
+    penalty: Doubles = ((5.0 + length) / 6.0) ** alpha
+    return penalty
+
+
+def select(state: BeamState, candidates: Candidates) -> Selection:
+    """Rank all beams' candidates together; ties go to the earlier beam, then candidate.
+
+    Args:
+        candidates: of B x K rows, C each.
+    """
+    batch, width = state.score.shape
+    count = candidates.log_prob.shape[1]
+    log_prob = candidates.log_prob.reshape(batch, width, count).astype(np.float64)
+    total = (state.score[:, :, None] + log_prob).reshape(batch, width * count)
+    wanted = min(2 * width, width * count)
+    order = np.argsort(-total, axis=1, kind="stable")[:, :wanted]
+    score = np.take_along_axis(total, order, axis=1)
+    beyond = np.arange(wanted) >= 2 * state.beam_size[:, None]
+    token = np.take_along_axis(candidates.token.reshape(batch, -1), order, axis=1)
+    return Selection(np.where(beyond, -np.inf, score), order // count, token)
+
+
+def finish(state: BeamState, selection: Selection, eos_id: int) -> BeamState:
+    """Keep the best K of the hypotheses so far and those that end in EOS now."""
+    ended = (selection.token == eos_id) & np.isfinite(selection.score)
+    rows = np.flatnonzero(ended.any(axis=1))
+    if rows.size == 0:
+        return state
+    length = state.length[rows] + 1
+    penalty = length_penalty(length, state.alpha[rows])[:, None]
+    score = np.where(ended[rows], selection.score[rows] / penalty, -np.inf)
+    tokens = state.tokens[rows[:, None], selection.beam[rows]]  # (R, 2K, T)
+    tokens[np.arange(len(rows)), :, length - 1] = eos_id
+    rank = -np.concatenate((state.kept_score[rows], score), axis=1)
+    return _keep(state, rows, score, tokens, length, rank)
+
+
+def close(state: BeamState, sentences: Ids) -> BeamState:
+    """At the length limit, live beams follow the kept hypotheses, as ones without EOS."""
+    if sentences.size == 0:
+        return state
+    length = state.length[sentences]
+    penalty = length_penalty(length, state.alpha[sentences])[:, None]
+    score = state.score[sentences] / penalty
+    rank = np.isneginf(np.concatenate((state.kept_score[sentences], score), axis=1))
+    return _keep(state, sentences, score, state.tokens[sentences], length, rank)
+
+
+def _keep(
+    state: BeamState, rows: Ids, score: Doubles, tokens: Ids, length: Ids, rank: NDArray[np.generic]
+) -> BeamState:
+    """Merge M new hypotheses, all of one length a sentence, into the kept ones of `rows`.
+
+    Those of the lowest rank (R, K + M) stay; of equals, the earlier.
+    """
+    width = state.kept_score.shape[1]
+    all_scores = np.concatenate((state.kept_score[rows], score), axis=1)
+    all_tokens = np.concatenate((state.kept_tokens[rows], tokens), axis=1)
+    new_lengths = np.broadcast_to(length[:, None], score.shape)
+    all_lengths = np.concatenate((state.kept_length[rows], new_lengths), axis=1)
+    best = np.argsort(rank, axis=1, kind="stable")[:, :width]
+    best_score = np.take_along_axis(all_scores, best, axis=1)
+    best_score[np.arange(width) >= state.beam_size[rows, None]] = -np.inf
+    kept_score, kept_tokens = state.kept_score.copy(), state.kept_tokens.copy()
+    kept_length = state.kept_length.copy()
+    kept_score[rows] = best_score
+    kept_tokens[rows] = np.take_along_axis(all_tokens, best[:, :, None], axis=1)
+    kept_length[rows] = np.take_along_axis(all_lengths, best, axis=1)
+    return dataclasses.replace(
+        state, kept_score=kept_score, kept_tokens=kept_tokens, kept_length=kept_length
+    )
+
+
+def advance(state: BeamState, selection: Selection, eos_id: int) -> tuple[BeamState, Ids]:
+    """Reorder: the first K continuations other than EOS become the live beams.
+
+    Returns:
+        The new state, and the beam (B, K) that each live beam continues.
+    """
+    batch, width = state.score.shape
+    alive = (selection.token != eos_id) & np.isfinite(selection.score)
+    first = np.argsort(~alive, axis=1, kind="stable")[:, :width]  # the alive ones, in order
+    lives = np.take_along_axis(alive, first, axis=1)
+    lives &= np.arange(first.shape[1]) < state.beam_size[:, None]
+    score = np.where(lives, np.take_along_axis(selection.score, first, axis=1), -np.inf)
+    beam = np.where(lives, np.take_along_axis(selection.beam, first, axis=1), 0)
+    token = np.take_along_axis(selection.token, first, axis=1)
+    missing = width - first.shape[1]
+    if missing:  # fewer continuations than beams: a vocabulary smaller than K
+        score = np.pad(score, ((0, 0), (0, missing)), constant_values=-np.inf)
+        beam, token = (np.pad(array, ((0, 0), (0, missing))) for array in (beam, token))
+    tokens = state.tokens[np.arange(batch)[:, None], beam]
+    tokens[np.arange(batch), :, np.minimum(state.length, tokens.shape[2] - 1)] = token
+    return dataclasses.replace(state, score=score, tokens=tokens, length=state.length + 1), beam
+
+
+def finished(state: BeamState) -> NDArray[np.bool_]:
+    """Whether each sentence (B,) has K hypotheses that no live beam can still beat.
+
+    A log-probability only falls, so a beam's best possible score is its present one under the
+    penalty of the longest output.
+    """
+    best_live = state.score.max(axis=1)
+    attainable = best_live / length_penalty(state.limit, state.alpha)
+    worst = state.kept_score[np.arange(len(best_live)), state.beam_size - 1]
+    ended: NDArray[np.bool_] = (attainable <= worst) | np.isneginf(best_live)
+    return ended
+
+
+def newest_tokens(state: BeamState) -> Ids:
+    """The last token of every live beam: (B x K,), for states that have written some."""
+    batch = np.arange(len(state.length))
+    newest: Ids = state.tokens[batch, :, state.length - 1].reshape(-1)
+    return newest
+
+
+def select_sentences(state: BeamState, sentences: Ids) -> BeamState:
+    """The sentences at these indices; K and T shrink to what they need."""
+    width = int(state.beam_size[sentences].max())
+    room = int(state.limit[sentences].max())
+
+    cut = {1: np.s_[:], 2: np.s_[:, :width], 3: np.s_[:, :width, :room]}
+    fields = {f.name: getattr(state, f.name) for f in dataclasses.fields(state)}
+    return BeamState(**{name: array[sentences][cut[array.ndim]] for name, array in fields.items()})
+
+
+_FILL = {"score": -np.inf, "kept_score": -np.inf}
+
+
+def join_sentences(first: BeamState, second: BeamState) -> BeamState:
+    """The sentences of both states, second's after first's; K and T grow to the larger."""
+    joined = {}
+    for field in dataclasses.fields(BeamState):
+        pair = [getattr(first, field.name), getattr(second, field.name)]
+        shape = np.maximum(pair[0].shape[1:], pair[1].shape[1:])
+        padded = [
+            np.pad(
+                array,
+                [(0, 0), *((0, int(s - n)) for s, n in zip(shape, array.shape[1:], strict=True))],
+                constant_values=_FILL.get(field.name, 0),
+            )
+            for array in pair
+        ]
+        joined[field.name] = np.concatenate(padded)
+    return BeamState(**joined)

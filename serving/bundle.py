@@ -1,0 +1,83 @@
+"""A bundle: the folder that holds all that one language pair's serving needs."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from serving.engine import EngineSpec
+from serving.engines.onnx import DECODER_STEP, ENCODER, OnnxEngine
+from serving.errors import ConfigError, check_known_keys
+from serving.text import TextProcessor
+
+SPEC = "model.json"
+VOCABULARY = "vocabulary.model"
+
+
+@dataclasses.dataclass(frozen=True)
+class Bundle:
+    """Graphs, specification and vocabulary of one model."""
+
+    path: Path
+    spec: EngineSpec
+
+    @classmethod
+    def open(cls, path: Path) -> Bundle:
+        """Check that all files are there and belong together, and read the specification.
+
+        Raises:
+            ConfigError: a file is missing, damaged, or from another export.
+        """
+        for name in (SPEC, VOCABULARY, ENCODER, DECODER_STEP):
+            if not (path / name).is_file():
+                raise ConfigError(f"{path} is no exported model: {name} is missing")
+        try:
+            values = json.loads((path / SPEC).read_text(encoding="utf-8"))
+            spec, checksums = values.pop("engine"), values.pop("sha256")
+        except (ValueError, KeyError, AttributeError) as error:
+            raise ConfigError(f"{path / SPEC} is no specification: {error!r}") from error
+        check_known_keys(values, ("engine", "sha256"), str(path / SPEC))
+        for name, expected in checksums.items():
+            if _checksum((path / name).read_bytes()) != expected:
+                raise ConfigError(
+                    f"{path / name} is not the file that was exported with {SPEC}; export again"
+                )
+        return cls(path, EngineSpec.from_dict(spec, str(path / SPEC)))
+
+    def text_processor(self) -> TextProcessor:
+        """The vocabulary, ready to tokenise."""
+        return TextProcessor.load(self.path / VOCABULARY)
+
+    def engine(self, threads: int = 0) -> OnnxEngine:
+        """The graphs, ready to run; `threads` 0 takes one a core."""
+        return OnnxEngine(self.path / ENCODER, self.path / DECODER_STEP, self.spec, threads)
+
+
+def find_bundle(path: Path) -> Path:
+    """The bundle's folder: `path` itself, or the newest version of its `translator` model.
+
+    Raises:
+        ConfigError: neither is there.
+    """
+    versions = [p for p in (path / "translator").glob("*") if p.name.isdigit()]
+    candidates = [path, *sorted(versions, key=lambda p: -int(p.name))]
+    for candidate in candidates:
+        if (candidate / SPEC).is_file():
+            return candidate
+    raise ConfigError(f"{path} holds no exported model (no {SPEC}); see dragoman export --help")
+
+
+def manifest(spec: EngineSpec, contents: Mapping[str, bytes]) -> str:
+    """The text of `model.json` for these files."""
+    values = {
+        "engine": dataclasses.asdict(spec),
+        "sha256": {name: _checksum(content) for name, content in contents.items()},
+    }
+    return json.dumps(values, indent=2) + "\n"
+
+
+def _checksum(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,111 @@
+"""The `dragoman` command: finds the subcommand and hands over."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import importlib
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+
+from serving.errors import DragomanError
+
+
+@dataclasses.dataclass(frozen=True)
+class Command:
+    """A subcommand: the module that holds it is imported only when it runs.
+
+    So serving loads no PyTorch, though training commands belong to the same program.
+    """
+
+    module: str
+    help: str
+    extra: str
+
+
+COMMANDS = {
+    "train": Command("model.commands.train", "train a model from sentence pairs", "training"),
+    "evaluate": Command(
+        "model.commands.evaluate", "score a model on a test set with sacreBLEU and chrF", "training"
+    ),
+    "export": Command(
+        "export.commands.export",
+        "turn a checkpoint into ONNX graphs for serving",
+        "export",
+    ),
+    "serve": Command(
+        "serving.commands.serve",
+        "serve a model repository over HTTP and gRPC",
+        "serving",
+    ),
+    "translate": Command(
+        "serving.commands.translate", "translate lines of files or standard input", "serving"
+    ),
+}
+
+EXAMPLES = """\
+examples:
+  dragoman train configs/tatoeba-en-de.yaml
+  dragoman export runs/tatoeba-en-de/averaged model_repository/translator/1
+  dragoman serve model_repository
+  echo "Good morning." | dragoman translate
+
+`dragoman COMMAND --help` shows the options and examples of a command.
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a subcommand; returns the exit status: 2 for an error that the user can mend."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    name = words[0] if words else ""
+    try:
+        module = _load(COMMANDS[name]) if name in COMMANDS else None
+        arguments = _parser(name, module).parse_args(words)
+        if module is None:
+            return 2
+        status: int = module.run(arguments)
+        return status
+    except DragomanError as error:
+        print(f"dragoman: error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output has gone; nothing is left to say
+        return 141
+
+
+def _load(command: Command) -> ModuleType:
+    try:
+        return importlib.import_module(command.module)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] in ("model", "export", "serving"):
+            raise
+        raise DragomanError(
+            f"this command needs the package {error.name!r}; "
+            f"install it with: pip install 'dragoman[{command.extra}]'"
+        ) from error
+
+
+def _parser(name: str, module: ModuleType | None) -> argparse.ArgumentParser:
+    style = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(
+        prog="dragoman",
+        description="Train, export and serve classic Transformer translation models.",
+        epilog=EXAMPLES,
+        formatter_class=style,
+    )
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for key, command in COMMANDS.items():
+        epilog = module.EXAMPLES if module is not None and key == name else None
+        sub = commands.add_parser(
+            key, help=command.help, description=command.help, epilog=epilog, formatter_class=style
+        )
+        if module is not None and key == name:
+            module.add_arguments(sub)
+    return parser
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

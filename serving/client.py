@@ -1,0 +1,98 @@
+"""A translator that asks a running server over gRPC."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import tritonclient.grpc as grpc
+from tritonclient.utils import InferenceServerException
+
+from serving.errors import DragomanError
+from serving.options import DecodingOptions
+from serving.translator import OnDone, Translation
+
+MODEL = "translate"
+GROUP = 16
+"""Texts of a request: small enough that a long file does not hold others up."""
+
+IN_FLIGHT = 16
+"""Requests that are out at one time."""
+
+_OPTIONS = (
+    ("beam_size", np.int32, "INT32"),
+    ("length_penalty", np.float32, "FP32"),
+    ("n_best", np.int32, "INT32"),
+)
+
+
+class TritonTranslator:
+    """Sends texts in small requests, several in flight, and keeps their order."""
+
+    def __init__(self, address: str, timeout: float = 300.0) -> None:
+        """Connect lazily.
+
+        Args:
+            address: host:port of the gRPC endpoint.
+            timeout: seconds that one request may take.
+        """
+        self._address = address
+        self._timeout = timeout
+        self._client = grpc.InferenceServerClient(address)
+
+    def translate(
+        self,
+        texts: Sequence[str],
+        options: DecodingOptions,
+        on_done: OnDone | None = None,
+    ) -> list[list[Translation]]:
+        """Translate each text; see `serving.translator.Translator`.
+
+        Raises:
+            DragomanError: the server cannot be reached or refuses a text; it says why.
+        """
+        pending: collections.deque[tuple[int, Any]] = collections.deque()
+        found: list[list[Translation]] = []
+        for start in range(0, len(texts), GROUP):
+            group = texts[start : start + GROUP]
+            pending.append((len(group), self._send(group, options)))
+            if len(pending) >= IN_FLIGHT:
+                found += self._receive(*pending.popleft(), options, on_done)
+        while pending:
+            found += self._receive(*pending.popleft(), options, on_done)
+        return found
+
+    def _send(self, texts: Sequence[str], options: DecodingOptions) -> Any:
+        values = np.array([text.encode("utf-8") for text in texts], dtype=np.object_)
+        inputs = [_input("text", values, "BYTES")]
+        for name, kind, type_name in _OPTIONS:
+            value = np.array([getattr(options, name)], dtype=kind)
+            inputs.append(_input(name, value, type_name))
+        return self._client.async_infer(MODEL, inputs, client_timeout=self._timeout)
+
+    def _receive(
+        self,
+        count: int,
+        pending: Any,
+        options: DecodingOptions,
+        on_done: OnDone | None,
+    ) -> list[list[Translation]]:
+        try:
+            result = pending.get_result()
+        except InferenceServerException as error:
+            raise DragomanError(f"{self._address}: {error.message()}") from error
+        texts = [value.decode("utf-8") for value in result.as_numpy("translation")]
+        scores = result.as_numpy("score").tolist()
+        if on_done:
+            on_done(count)
+        flat = [Translation(*pair) for pair in zip(texts, scores, strict=True)]
+        width = options.n_best
+        return [flat[i : i + width] for i in range(0, len(flat), width)]
+
+
+def _input(name: str, values: np.ndarray[Any, Any], type_name: str) -> Any:
+    tensor = grpc.InferInput(name, list(values.shape), type_name)
+    tensor.set_data_from_numpy(values)
+    return tensor

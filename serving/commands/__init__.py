@@ -1,0 +1,1 @@
+"""Subcommands of `dragoman` that run without PyTorch."""

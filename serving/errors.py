@@ -1,0 +1,27 @@
+"""Errors whose message is meant for the person who runs Dragoman."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class DragomanError(Exception):
+    """A problem that the user can mend; the message says what and how."""
+
+
+class ConfigError(DragomanError):
+    """A configuration holds an unknown key or an impossible value."""
+
+
+class RequestError(DragomanError, ValueError):
+    """A request cannot be translated as it stands; the message names the fault."""
+
+
+def check_known_keys(given: Iterable[object], known: Iterable[str], where: str) -> None:
+    """Raise ConfigError naming the unknown keys and all known ones."""
+    names = list(known)
+    unknown = [repr(key) for key in given if key not in names]
+    if unknown:
+        raise ConfigError(
+            f"unknown key {', '.join(unknown)} in {where}; known keys: {', '.join(sorted(names))}"
+        )

@@ -1,0 +1,1 @@
+"""Starts NVIDIA's tritonserver, watches over it and stops it cleanly."""

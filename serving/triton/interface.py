@@ -1,0 +1,73 @@
+"""The part of Triton's Python interface that we use, as types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Int32s = NDArray[np.int32]
+
+
+class InputTensor(Protocol):
+    """One named array of a request."""
+
+    def as_numpy(self) -> Array:
+        """The array; texts are objects of type bytes."""
+        ...
+
+
+class ResponseSender(Protocol):
+    """Where the answer to one request goes, from any thread."""
+
+    def send(self, response: Any = None, flags: int = 0) -> None:
+        """Send a response; `flags` tells whether it is the last."""
+        ...
+
+
+class Request(Protocol):
+    """One request to a model."""
+
+    def parameters(self) -> str:
+        """The request's parameters, as a JSON object."""
+        ...
+
+    def get_response_sender(self) -> ResponseSender:
+        """Where to answer later than `execute` returns."""
+        ...
+
+
+class Triton(Protocol):
+    """The module `triton_python_backend_utils`."""
+
+    TRITONSERVER_RESPONSE_COMPLETE_FINAL: int
+
+    @property
+    def Tensor(self) -> Callable[[str, Array], Any]:  # noqa: N802
+        """Make an output tensor of a name and an array."""
+        ...
+
+    @property
+    def InferenceResponse(self) -> Callable[..., Any]:  # noqa: N802
+        """Make a response of `output_tensors` and `error`."""
+        ...
+
+    @property
+    def TritonError(self) -> Any:  # noqa: N802
+        """Make an error of a message and a code; holds the codes."""
+        ...
+
+    @property
+    def Logger(self) -> Any:  # noqa: N802
+        """Write to the server's log."""
+        ...
+
+    def get_input_tensor_by_name(self, request: Any, name: str) -> InputTensor | None:
+        """The input of that name, or None where the request lacks it."""
+        ...
+
+
+Requests = Sequence[Request]

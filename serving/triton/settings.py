@@ -1,0 +1,33 @@
+"""A model's own settings, from the `parameters` of its config.pbtxt."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from serving.errors import ConfigError, check_known_keys
+
+BUNDLE = "bundle"
+
+
+def model_settings(arguments: Mapping[str, str], known: tuple[str, ...]) -> dict[str, str]:
+    """Return the settings by name, of the arguments that Triton gives to `initialize`.
+
+    Raises:
+        ConfigError: a name is not among `known`.
+    """
+    parameters = json.loads(arguments["model_config"]).get("parameters", {})
+    check_known_keys(parameters, known, f"config.pbtxt of {arguments['model_name']}")
+    return {name: entry["string_value"] for name, entry in parameters.items()}
+
+
+def bundle_path(arguments: Mapping[str, str], settings: Mapping[str, str]) -> Path:
+    """Return where the model's bundle lies: the setting `bundle`, relative to the model's folder.
+
+    Raises:
+        ConfigError: the setting is missing.
+    """
+    if BUNDLE not in settings:
+        raise ConfigError(f"config.pbtxt of {arguments['model_name']} lacks the parameter 'bundle'")
+    return (Path(arguments["model_repository"]) / settings[BUNDLE]).resolve()

@@ -1,0 +1,186 @@
+"""The exported graphs against PyTorch."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from export.bundle_writer import write_bundle
+from export.onnx_graphs import Graphs, export_graphs
+from export.proof import ProofError, prove
+from model.config import ModelConfig
+from model.engine import TorchEngine
+from model.transformer import Transformer
+from serving.batch import Batch, Hypothesis, Sentence
+from serving.bundle import Bundle, find_bundle
+from serving.engine import Engine, Ids, pad
+from serving.engines.onnx import OnnxEngine
+from serving.errors import ConfigError
+from serving.options import DecodingOptions
+from serving.search import search
+
+SMALL = {
+    "preset": "tiny",
+    "vocab_size": 90,
+    "d_model": 32,
+    "d_ff": 48,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+}
+
+
+@pytest.fixture(scope="module", params=["post", "pre"])
+def transformer(request: pytest.FixtureRequest) -> Transformer:
+    torch.manual_seed(11)
+    model = Transformer(ModelConfig.from_dict({**SMALL, "norm": request.param})).eval()
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.35)
+    return model
+
+
+@pytest.fixture(scope="module")
+def graphs(transformer: Transformer) -> Graphs:
+    return export_graphs(transformer)
+
+
+@pytest.fixture(scope="module")
+def engines(transformer: Transformer, graphs: Graphs) -> tuple[TorchEngine, OnnxEngine]:
+    reference = TorchEngine(transformer)
+    encoder, step = graphs.encoder.SerializeToString(), graphs.decoder_step.SerializeToString()
+    return reference, OnnxEngine(encoder, step, reference.spec, threads=1)
+
+
+def random_sentences(random: np.random.Generator, count: int, longest: int) -> list[list[int]]:
+    return [
+        [*random.integers(3, 90, random.integers(0, longest)).tolist(), 2] for _ in range(count)
+    ]
+
+
+@pytest.mark.parametrize("batch", [1, 3, 8])
+@pytest.mark.parametrize("beams", [1, 2, 5, 8])
+@pytest.mark.parametrize("longest", [1, 6, 40])
+def test_steps_of_any_shape_and_age_agree(
+    engines: tuple[TorchEngine, OnnxEngine], batch: int, beams: int, longest: int
+) -> None:
+    """Shapes other than the traced ones (B 2, K 3, S 5, T 4), rows of random age and parent."""
+    random = np.random.default_rng(batch * 100 + beams * 10 + longest)
+    source, lengths = pad(random_sentences(random, batch, longest), 0)
+    both: tuple[Engine[Any, Any], ...] = engines
+    memories = [engine.encode(source, lengths) for engine in both]
+    caches: list[Any] = [None, None]
+    rows = batch * beams
+    position = np.zeros(rows, dtype=np.int64)
+    parent = np.zeros(rows, dtype=np.int64)
+    for _ in range(6):
+        token = random.integers(1, 90, rows)
+        found = []
+        for which, engine in enumerate(both):
+            candidates, caches[which] = engine.step(
+                memories[which], caches[which], token, position, parent
+            )
+            found.append(candidates)
+        np.testing.assert_allclose(found[0].log_prob, found[1].log_prob, atol=1e-4)
+        np.testing.assert_array_equal(found[0].token[:, 0], found[1].token[:, 0])
+        parent = random.integers(0, rows, rows)
+        young = random.random(rows) < 0.2  # as if these rows had just joined
+        position = np.where(young, 0, position[parent] + 1)
+
+
+def test_a_step_keeps_no_more_columns_than_the_oldest_row_sees(
+    engines: tuple[TorchEngine, OnnxEngine],
+) -> None:
+    _, engine = engines
+    memory = engine.encode(*pad([[5, 2]], 0))
+    cache: Any = None
+    one = np.zeros(1, dtype=np.int64)
+    for position in (0, 1, 2, 3, 0, 1):
+        _, cache = engine.step(memory, cache, one + 5, one + position, one)
+        assert cache[0].shape()[2] == position + 1
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_translations_agree(engines: tuple[TorchEngine, OnnxEngine], beam_size: int) -> None:
+    sentences = random_sentences(np.random.default_rng(0), 20, 12)
+    assert prove(*engines, sentences, beams=(beam_size,)).largest_difference < 1e-4
+
+
+def test_company_changes_nothing(engines: tuple[TorchEngine, OnnxEngine]) -> None:
+    """Sentences that join and leave at random moments are translated as alone."""
+    random = np.random.default_rng(5)
+    for engine in engines:
+        waiting = [
+            Sentence(ids, DecodingOptions(int(random.integers(1, 5))), n)
+            for n, ids in enumerate(random_sentences(random, 15, 9))
+        ]
+        cases = list(waiting)
+        batch: Batch[int] = Batch(engine)
+        answers: dict[int, list[Hypothesis]] = {}
+        while waiting or batch.sentences:
+            count = int(random.integers(0, 3))
+            if waiting and (count or not batch.sentences):
+                batch.join(waiting[: max(1, count)])
+                waiting = waiting[max(1, count) :]
+            answers.update({s.ticket: found for s, found in batch.step()})
+        for case in cases:
+            alone = search(engine, [case.ids], case.options)[0]
+            assert answers[case.ticket][0].ids == alone[0].ids
+            assert answers[case.ticket][0].score == pytest.approx(alone[0].score, abs=2e-5)
+
+
+class WrongEngine:
+    """Shifts one log-probability, or one token, of an engine that is right."""
+
+    def __init__(self, engine: TorchEngine, log_prob: float, token: int) -> None:
+        self._engine, self._log_prob, self._token = engine, log_prob, token
+        self.spec = engine.spec
+
+    def encode(self, source: Ids, lengths: Ids) -> Any:
+        return self._engine.encode(source, lengths)
+
+    def step(self, *inputs: Any) -> Any:
+        found, cache = self._engine.step(*inputs)
+        log_prob, token = found.log_prob.copy(), found.token.copy()
+        log_prob[0, 1] += self._log_prob
+        token[0, 0] = (token[0, 0] + self._token) % self.spec.vocab_size
+        return dataclasses.replace(found, log_prob=log_prob, token=token), cache
+
+
+@pytest.mark.parametrize(
+    ("log_prob", "token", "message"),
+    [(2e-4, 0, "differ by up to"), (float("nan"), 0, "differ by up to"), (0.0, 1, "translations")],
+)
+def test_a_wrong_engine_is_refused(
+    engines: tuple[TorchEngine, OnnxEngine], log_prob: float, token: int, message: str
+) -> None:
+    sentences = random_sentences(np.random.default_rng(1), 4, 8)
+    with pytest.raises(ProofError, match=message):
+        prove(engines[0], WrongEngine(engines[0], log_prob, token), sentences)
+
+
+def test_a_bundle_is_refused_when_a_file_is_of_another_export(
+    tmp_path: Path, engines: tuple[TorchEngine, OnnxEngine], graphs: Graphs
+) -> None:
+    vocabulary = tmp_path / "source.model"
+    vocabulary.write_bytes(b"vocabulary")
+    folder = tmp_path / "translator" / "1"
+    write_bundle(folder, graphs, engines[0].spec, vocabulary)
+    assert find_bundle(tmp_path) == folder
+    assert Bundle.open(folder).spec == engines[0].spec
+    assert sorted(p.name for p in folder.iterdir()) == [
+        "decoder_step.onnx",
+        "encoder.onnx",
+        "model.json",
+        "vocabulary.model",
+    ]
+    with (folder / "encoder.onnx").open("ab") as file:
+        file.write(b"x")
+    with pytest.raises(ConfigError, match="encoder.onnx is not the file"):
+        Bundle.open(folder)
+    (folder / "encoder.onnx").unlink()
+    with pytest.raises(ConfigError, match="encoder.onnx is missing"):
+        Bundle.open(folder)

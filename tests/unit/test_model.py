@@ -1,0 +1,180 @@
+"""The Transformer against the paper's definitions and against itself."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+from model.attention import scaled_dot_product_attention
+from model.config import PRESETS, ModelConfig
+from model.dropout import Dropout
+from model.embedding import SinusoidalPositions
+from model.engine import TorchEngine
+from model.masks import look_ahead_mask, padding_mask, visible_columns_mask
+from model.transformer import Transformer
+from serving.engine import pad
+from serving.errors import ConfigError
+
+TINY = ModelConfig(
+    vocab_size=40, d_model=16, d_ff=24, heads=4, encoder_layers=2, decoder_layers=2, dropout=0.1
+)
+
+
+@pytest.fixture(params=["post", "pre"])
+def transformer(request: pytest.FixtureRequest) -> Transformer:
+    torch.manual_seed(3)
+    config = ModelConfig.from_dict({**TINY.to_dict(), "norm": request.param})
+    model = Transformer(config).eval()
+    for parameter in model.parameters():  # away from zero biases and unit norms
+        torch.nn.init.normal_(parameter, std=0.3)
+    return model
+
+
+def test_attention_equals_pytorch() -> None:
+    torch.manual_seed(0)
+    query, key, value = (torch.randn(2, 3, n, 4) for n in (5, 7, 7))
+    mask = padding_mask(torch.tensor([7, 4]), 7)
+    found = scaled_dot_product_attention(query, key, value, mask)
+    expected = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+    torch.testing.assert_close(found, expected)
+
+
+def test_attention_equals_equation_one_by_hand() -> None:
+    query = torch.tensor([[[[1.0, 0.0]]]])
+    key = torch.tensor([[[[1.0, 0.0], [0.0, 1.0]]]])
+    value = torch.tensor([[[[10.0, 0.0], [0.0, 10.0]]]])
+    found = scaled_dot_product_attention(
+        query, key, value, torch.ones(1, 1, 1, 2, dtype=torch.bool)
+    )
+    weight = math.exp(1 / math.sqrt(2)) / (math.exp(1 / math.sqrt(2)) + 1)
+    torch.testing.assert_close(found.flatten(), torch.tensor([10 * weight, 10 * (1 - weight)]))
+
+
+def test_positions_follow_the_formula() -> None:
+    found = SinusoidalPositions(8)(torch.arange(50))
+    for position in (0, 1, 7, 49):
+        for i in range(4):
+            angle = position / 10000 ** (2 * i / 8)
+            assert found[position, 2 * i].item() == pytest.approx(math.sin(angle), abs=1e-5)
+            assert found[position, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-5)
+
+
+def test_masks() -> None:
+    assert look_ahead_mask(3, torch.device("cpu"))[0, 0].tolist() == [
+        [True, False, False],
+        [True, True, False],
+        [True, True, True],
+    ]
+    assert padding_mask(torch.tensor([1, 3]), 3)[:, 0, 0].tolist() == [
+        [True, False, False],
+        [True, True, True],
+    ]
+    assert visible_columns_mask(torch.tensor([0, 2]), 4)[:, 0, 0].tolist() == [
+        [False, False, False, True],
+        [False, True, True, True],
+    ]
+
+
+def test_future_target_does_not_matter(transformer: Transformer) -> None:
+    source, lengths = torch.tensor([[5, 6, 7, 2]]), torch.tensor([4])
+    first = torch.tensor([[1, 9, 10, 11]])
+    second = torch.tensor([[1, 9, 30, 31]])
+    with torch.inference_mode():
+        a, b = (transformer(source, lengths, target) for target in (first, second))
+    torch.testing.assert_close(a[:, :2], b[:, :2])
+    assert not torch.allclose(a[:, 2:], b[:, 2:])
+
+
+def test_source_padding_does_not_matter(transformer: Transformer) -> None:
+    target = torch.tensor([[1, 9, 10, 11]])
+    with torch.inference_mode():
+        alone = transformer(torch.tensor([[5, 6, 2]]), torch.tensor([3]), target)
+        padded = transformer(torch.tensor([[5, 6, 2, 0, 0, 0]]), torch.tensor([3]), target)
+    torch.testing.assert_close(alone, padded, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_cached_step_equals_parallel_pass(transformer: Transformer, seed: int) -> None:
+    """Random targets, reordered at random at every step as beam search would."""
+    random = np.random.default_rng(seed)
+    sentences = [[*random.integers(3, 40, random.integers(1, 9)).tolist(), 2] for _ in range(3)]
+    source, lengths = pad(sentences, 0)
+    engine, beams = TorchEngine(transformer), 2
+    memory, cache = engine.encode(source, lengths), None
+    rows = len(sentences) * beams
+    sentence_of = np.arange(rows) // beams
+    prefixes = np.full((rows, 1), 1)
+    parent = np.zeros(rows, dtype=np.int64)
+    for step in range(7):
+        position = np.full(rows, step)
+        found, cache = engine.step(memory, cache, prefixes[:, -1].copy(), position, parent)
+        with torch.inference_mode():
+            hidden = transformer(
+                torch.from_numpy(source[sentence_of]),
+                torch.from_numpy(lengths[sentence_of]),
+                torch.from_numpy(prefixes),
+            )
+            logits = transformer.embedding.project(hidden[:, -1])
+            expected = torch.log_softmax(logits, dim=-1).numpy()
+        picked = np.take_along_axis(expected, found.token, axis=1)
+        np.testing.assert_allclose(found.log_prob, picked, atol=1e-4)
+        best = -np.sort(-expected, axis=1)[:, : found.log_prob.shape[1]]
+        np.testing.assert_allclose(found.log_prob, best, atol=1e-4)
+        beam_of = random.integers(0, beams, rows)
+        parent = sentence_of * beams + beam_of
+        prefixes = np.column_stack((prefixes[parent], random.integers(3, 40, rows)))
+
+
+def test_dropout_keeps_the_mean_and_its_rate() -> None:
+    torch.manual_seed(0)
+    dropout = Dropout(0.3).train()
+    kept = dropout(torch.ones(200_000))
+    assert (kept == 0).float().mean().item() == pytest.approx(77 / 256, abs=0.005)
+    assert kept.mean().item() == pytest.approx(1.0, abs=0.01)
+    assert torch.equal(dropout.eval()(torch.ones(5)), torch.ones(5))
+    assert torch.equal(Dropout(0.0).train()(torch.ones(5)), torch.ones(5))
+
+
+def test_every_parameter_learns() -> None:
+    model = Transformer(TINY).train()
+    hidden = model(torch.tensor([[5, 6, 2]]), torch.tensor([3]), torch.tensor([[1, 9, 10]]))
+    loss = model.embedding.project(hidden).log_softmax(-1)[..., 3].sum()
+    torch.autograd.backward(loss)
+    # A key's bias moves all scores of a query alike, so softmax gives it no gradient.
+    still = [
+        name
+        for name, parameter in model.named_parameters()
+        if not name.endswith("key.bias")
+        and (parameter.grad is None or not parameter.grad.abs().sum() > 0)
+    ]
+    assert still == []
+
+
+def test_presets_have_the_sizes_of_the_paper() -> None:
+    tiny = PRESETS["tiny"]
+    assert (tiny.encoder_layers, tiny.decoder_layers) == (4, 4)
+    assert (tiny.d_model, tiny.d_ff, tiny.heads) == (128, 256, 4)
+    assert (PRESETS["base"].d_model, PRESETS["base"].d_ff, PRESETS["base"].heads) == (512, 2048, 8)
+    assert (PRESETS["big"].d_model, PRESETS["big"].d_ff, PRESETS["big"].heads) == (1024, 4096, 16)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"preset": "small", "d_modle": 3}, "d_modle"),
+        ({"preset": "huge"}, "tiny, small, base, big"),
+        ({"d_model": "wide"}, "d_model must be of type int"),
+        (3, "must be a mapping"),
+        ({"heads": 3}, "not divisible by heads 3"),
+        ({"dropout": 1.0}, "dropout"),
+        ({"norm": "none"}, "norm"),
+        ({"encoder_layers": 0}, "encoder_layers"),
+    ],
+)
+def test_impossible_configurations_are_refused(values: object, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        ModelConfig.from_dict(values)

@@ -1,0 +1,231 @@
+"""What the models of the repository do, without Triton: a stand-in has its few verbs."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import Future
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from serving.batch import Hypothesis
+from serving.errors import ConfigError, RequestError
+from serving.options import DecodingOptions
+from serving.triton.answers import answer_each
+from serving.triton.inputs import texts_of
+from serving.triton.options import option_arrays, options_of
+from serving.triton.padding import pad_rows, unpad_rows
+from serving.triton.postprocess import Postprocessor
+from serving.triton.preprocess import Preprocessor
+from serving.triton.settings import bundle_path, model_settings
+from serving.triton.translate import Translator
+
+
+class Error(SimpleNamespace):
+    """TritonError: its message and code."""
+
+    INVALID_ARG = "invalid"
+
+    def __init__(self, message: str, code: str = "internal") -> None:
+        super().__init__(message=message, code=code)
+
+
+class Request:
+    """A request of arrays and parameters that collects the answers sent to it."""
+
+    def __init__(self, arrays: dict[str, Any], parameters: dict[str, Any] | None = None) -> None:
+        self.arrays = arrays
+        self._parameters = json.dumps(parameters or {})
+        self.sent: list[Any] = []
+
+    def parameters(self) -> str:
+        return self._parameters
+
+    def get_response_sender(self) -> Any:
+        return SimpleNamespace(send=lambda response, flags: self.sent.append((response, flags)))
+
+
+def _input(request: Request, name: str) -> Any:
+    array = request.arrays.get(name)
+    return None if array is None else SimpleNamespace(as_numpy=lambda: np.asarray(array))
+
+
+def _response(output_tensors: list[Any], error: Error | None = None) -> Any:
+    return SimpleNamespace(arrays=dict(output_tensors), error=error)
+
+
+TRITON: Any = SimpleNamespace(
+    TRITONSERVER_RESPONSE_COMPLETE_FINAL=1,
+    Tensor=lambda name, array: (name, array),
+    InferenceResponse=_response,
+    TritonError=Error,
+    Logger=SimpleNamespace(log_error=lambda _message: None),
+    get_input_tensor_by_name=_input,
+)
+
+
+class Letters:
+    """A codec of one id a letter; id 1 closes a text."""
+
+    def encode(self, text: str) -> list[int]:
+        return [*(ord(c) - 90 for c in text), 1] if text else []
+
+    def decode(self, ids: Any) -> str:
+        return "".join(chr(i + 90) for i in ids if i > 1)
+
+
+class Backwards:
+    """A scheduler whose answers are at hand: each sentence backwards, once."""
+
+    def submit(self, sentences: Any, options: DecodingOptions) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_result([[Hypothesis(tuple(s[-2::-1]), -1.0, False)] for s in sentences])
+        return future
+
+
+def texts(*values: bytes) -> Any:
+    return np.array(values, dtype=np.object_)
+
+
+def test_preprocess_pads_and_fills_in_the_options() -> None:
+    arrays = Preprocessor(TRITON, Letters())(Request({"text": texts(b"ab", b"", b"c")}))
+    assert arrays["ids"].tolist() == [[7, 8, 1], [0, 0, 0], [9, 1, 0]]
+    assert arrays["lengths"].tolist() == [3, 0, 2]
+    assert arrays["beam_size"].tolist() == [DecodingOptions().beam_size]
+
+
+def test_a_bad_request_fails_alone() -> None:
+    requests: Any = [Request({"text": texts(t)}) for t in (b"ab", b"\xff", b"c")]
+    good, bad, other = answer_each(TRITON, requests, Preprocessor(TRITON, Letters()))
+    assert good.error is None
+    assert other.error is None
+    assert bad.error.code == "invalid"
+    assert "text 1 of 1 is not valid UTF-8 at byte 0 (0xff)" in bad.error.message
+
+
+def test_an_unforeseen_error_is_an_answer_too() -> None:
+    def fail(request: Any) -> Any:
+        raise KeyError("oops")
+
+    requests: Any = [Request({})]
+    (answer,) = answer_each(TRITON, requests, fail)
+    assert answer.error.message == "internal error: KeyError: 'oops'"
+    assert answer.error.code == "internal"
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (texts(), "holds no text"),
+        (texts(*[b"a"] * 1025), "1,025 texts; the limit is 1,024"),
+        (texts(b"a", b"x" * 20_001), "text 2 of 2 has 20,001 characters; the limit is 20,000"),
+    ],
+)
+def test_limits_of_texts(array: Any, message: str) -> None:
+    with pytest.raises(RequestError, match=message):
+        texts_of(array)
+
+
+def test_the_limit_counts_characters_not_bytes() -> None:
+    assert texts_of(texts("ß".encode() * 20_000)) == ["ß" * 20_000]
+
+
+def test_options_come_from_inputs_and_parameters() -> None:
+    request = Request(
+        {"length_penalty": np.array([0.6], dtype=np.float32)},
+        {"beam_size": 2, "sequence_id": 0, "triton_x": True, "priority": 1},
+    )
+    # FP32 has no 0.6; the search must see the same 0.6 as by default.
+    assert options_of(TRITON, request) == DecodingOptions(beam_size=2, length_penalty=0.6)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "parameters", "message"),
+    [
+        ({}, {"beam": 2}, "unknown option 'beam'; known options: beam_size"),
+        ({"n_best": [2]}, {"n_best": 2}, "n_best is given twice"),
+        ({"n_best": [1, 2]}, {}, "n_best must be one value, not 2"),
+        ({}, {"beam_size": "4"}, "beam_size must be an integer"),
+    ],
+)
+def test_wrong_options(inputs: Any, parameters: Any, message: str) -> None:
+    with pytest.raises(RequestError, match=message):
+        options_of(TRITON, Request(inputs, parameters))
+
+
+def test_translator_gives_n_best_entries_a_sentence() -> None:
+    request = Request(
+        {
+            "ids": [[7, 8, 1], [0, 0, 0]],
+            "lengths": [3, 0],
+            **option_arrays(DecodingOptions(2, 0, 2)),
+        }
+    )
+    Translator(TRITON, Backwards(), vocab_size=10).enqueue(request)
+    ((answer, flags),) = request.sent
+    assert flags == 1
+    assert answer.error is None
+    assert answer.arrays["hypothesis_lengths"].tolist() == [2, 2, 0, 0]
+    assert answer.arrays["hypothesis_ids"].tolist() == [[8, 7], [8, 7], [0, 0], [0, 0]]
+    assert answer.arrays["score"].dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("ids", "lengths", "message"),
+    [
+        ([[7, 10, 1]], [3], "every id must be from 0 to 9"),
+        ([[7, 8, 1]], [4], "every length must be from 0 to 3"),
+        ([[7, 8, 1]], [3, 3], "ids must have shape"),
+        (np.zeros((0, 1), dtype=np.int32), [], "holds no text"),
+    ],
+)
+def test_translator_answers_wrong_ids_with_an_error(ids: Any, lengths: Any, message: str) -> None:
+    request = Request({"ids": ids, "lengths": np.array(lengths, dtype=np.int32)})
+    Translator(TRITON, Backwards(), vocab_size=10).enqueue(request)
+    ((answer, _),) = request.sent
+    assert message in answer.error.message
+
+
+def test_a_failed_or_cancelled_future_is_an_error_answer() -> None:
+    failed: Future[Any] = Future()
+    failed.set_exception(RuntimeError("engine gone"))
+    cancelled: Future[Any] = Future()
+    cancelled.cancel()
+    for future in (failed, cancelled):
+        request = Request({"ids": [[7, 1]], "lengths": [2]})
+        scheduler: Any = SimpleNamespace(submit=lambda *_, future=future: future)
+        Translator(TRITON, scheduler, vocab_size=10).enqueue(request)
+        ((answer, _),) = request.sent
+        assert answer.error.message.startswith("internal error: ")
+
+
+def test_postprocess_gives_utf8() -> None:
+    request = Request({"hypothesis_ids": [[7, 133], [0, 0]], "hypothesis_lengths": [2, 0]})
+    arrays = Postprocessor(TRITON, Letters(), vocab_size=200)(request)
+    assert arrays["translation"].tolist() == ["aß".encode(), b""]
+
+
+def test_padding_and_back() -> None:
+    rows = [[1, 2, 3], [], [4]]
+    assert unpad_rows(*pad_rows(rows)) == rows
+    assert pad_rows([[], []])[0].shape == (2, 1)
+
+
+def test_the_bundle_is_found_beside_the_model() -> None:
+    arguments = {
+        "model_name": "preprocess_de",
+        "model_repository": "/models/preprocess_de",
+        "model_config": json.dumps(
+            {"parameters": {"bundle": {"string_value": "../translator_de/1"}}}
+        ),
+    }
+    settings = model_settings(arguments, known=("bundle",))
+    assert str(bundle_path(arguments, settings)) == "/models/translator_de/1"
+    with pytest.raises(
+        ConfigError, match=r"unknown key 'bundle' in config\.pbtxt of preprocess_de"
+    ):
+        model_settings(arguments, known=("threads",))
+    with pytest.raises(ConfigError, match=r"lacks the parameter 'bundle'"):
+        bundle_path(arguments, {})

@@ -1,5 +1,5 @@
 # `make run` serves the shipped model, `make test` runs all tests; each does its own set-up.
-PYTHON ?= python3.11
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
 SERVING := .venv
 DEVELOPMENT := .venv-dev
 
@@ -23,6 +23,8 @@ check: $(DEVELOPMENT)/installed
 	$(DEVELOPMENT)/bin/ruff check
 	$(DEVELOPMENT)/bin/ruff format --check
 	$(DEVELOPMENT)/bin/mypy
+	@# Each model's file has the same name, so that mypy takes them one at a time.
+	for file in model_repository/*/1/model.py; do $(DEVELOPMENT)/bin/mypy $$file || exit 1; done
 
 format: $(DEVELOPMENT)/installed
 	$(DEVELOPMENT)/bin/ruff check --fix

@@ -6,9 +6,9 @@ import shutil
 from pathlib import Path
 
 from export.onnx_graphs import Graphs
-from serving.bundle import SPEC, VOCABULARY, manifest
+from serving.bundle import DECODER_STEP, ENCODER, SPEC, manifest
 from serving.engine import EngineSpec
-from serving.engines.onnx import DECODER_STEP, ENCODER
+from serving.text import VOCABULARY
 
 
 def write_bundle(folder: Path, graphs: Graphs, spec: EngineSpec, vocabulary: Path) -> None:

@@ -17,6 +17,9 @@ from model.transformer import Transformer
 from serving.engines.onnx import cache_names, cross_names
 from serving.options import MAX_BEAM_SIZE
 
+TRANSPOSED = ".transposed"
+"""Ends the name of a linear layer's weight, which a graph holds as (in, out)."""
+
 ROWS = ("token", "position", "parent")
 
 OPSET = 20
@@ -102,5 +105,25 @@ def _export(
         )
     assert program is not None
     model = program.model_proto
+    _name_weights(model, module)
     onnx.checker.check_model(model, full_check=True)
     return model
+
+
+def _name_weights(model: onnx.ModelProto, module: nn.Module) -> None:
+    """Give the folded, transposed weights of linear layers their parameters' names again.
+
+    So a graph can be read, and its weights found by name.
+    """
+    names = {
+        parameter.detach().T.contiguous().numpy().tobytes(): name + TRANSPOSED
+        for name, parameter in module.named_parameters()
+        if parameter.dim() == 2
+    }
+    renamed: dict[str, str] = {}
+    for tensor in model.graph.initializer:
+        name = names.get(tensor.raw_data)
+        if name is not None and len(tensor.dims) == 2:
+            renamed[tensor.name] = tensor.name = name
+    for node in model.graph.node:
+        node.input[:] = [renamed.get(name, name) for name in node.input]

@@ -62,7 +62,7 @@ def prove(
     steps, largest = 0, 0.0
     for start in range(0, len(sentences), _GROUP):
         done, difference = _compare_steps(reference, engine, sentences[start : start + _GROUP])
-        steps, largest = steps + done, max(largest, difference)
+        steps, largest = steps + done, float(np.maximum(largest, difference))  # keeps NaN
     if not largest <= TOLERANCE:
         raise ProofError(
             f"log-probabilities differ by up to {largest:.2e}; at most {TOLERANCE:.0e} is allowed"
@@ -93,7 +93,7 @@ def _compare_steps(
             )
             found.append(candidates)
         difference = np.abs(found[0].log_prob - found[1].log_prob)[alive]
-        largest = max(largest, float(difference.max()))
+        largest = float(np.maximum(largest, difference.max()))
         token, parent = found[0].token[:, 0], np.arange(count)
         alive &= token != reference.spec.eos_id
         if not alive.any():

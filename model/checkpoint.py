@@ -19,7 +19,6 @@ from serving.errors import DragomanError
 
 WEIGHTS = "model.safetensors"
 CONFIG = "model.json"
-VOCABULARY = "vocabulary.model"
 SAMPLE = "sample.txt"
 """A few source sentences, on which an export proves itself."""
 

@@ -7,14 +7,18 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from serving.engine import EngineSpec
-from serving.engines.onnx import DECODER_STEP, ENCODER, OnnxEngine
 from serving.errors import ConfigError, check_known_keys
-from serving.text import TextProcessor
+from serving.text import VOCABULARY, TextProcessor
+
+if TYPE_CHECKING:
+    from serving.engines.onnx import OnnxEngine
 
 SPEC = "model.json"
-VOCABULARY = "vocabulary.model"
+ENCODER = "encoder.onnx"
+DECODER_STEP = "decoder_step.onnx"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,6 +57,8 @@ class Bundle:
 
     def engine(self, threads: int = 0) -> OnnxEngine:
         """The graphs, ready to run; `threads` 0 takes one a core."""
+        from serving.engines.onnx import OnnxEngine  # tokenising needs no ONNX Runtime
+
         return OnnxEngine(self.path / ENCODER, self.path / DECODER_STEP, self.spec, threads)
 
 

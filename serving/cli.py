@@ -57,14 +57,9 @@ examples:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a subcommand; returns the exit status: 2 for an error that the user can mend."""
-    words = list(sys.argv[1:] if argv is None else argv)
-    name = words[0] if words else ""
     try:
-        module = _load(COMMANDS[name]) if name in COMMANDS else None
-        arguments = _parser(name, module).parse_args(words)
-        if module is None:
-            return 2
-        status: int = module.run(arguments)
+        arguments = parse(list(sys.argv[1:] if argv is None else argv))
+        status: int = arguments.run(arguments)
         return status
     except DragomanError as error:
         print(f"dragoman: error: {error}", file=sys.stderr)
@@ -74,6 +69,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output has gone; nothing is left to say
         return 141
+
+
+def parse(words: Sequence[str]) -> argparse.Namespace:
+    """Parse a command line; `run` of the result is the subcommand's function.
+
+    Raises:
+        DragomanError: the subcommand needs a package that is not installed.
+        SystemExit: help was asked for, or the words are wrong.
+    """
+    name = words[0] if words else ""
+    module = _load(COMMANDS[name]) if name in COMMANDS else None
+    return _parser(name, module).parse_args(words)
 
 
 def _load(command: Command) -> ModuleType:
@@ -104,6 +111,7 @@ def _parser(name: str, module: ModuleType | None) -> argparse.ArgumentParser:
         )
         if module is not None and key == name:
             module.add_arguments(sub)
+            sub.set_defaults(run=module.run)
     return parser
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Sequence
+from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -53,7 +55,7 @@ class TritonTranslator:
         Raises:
             DragomanError: the server cannot be reached or refuses a text; it says why.
         """
-        pending: collections.deque[tuple[int, Any]] = collections.deque()
+        pending: collections.deque[tuple[int, Future[Any]]] = collections.deque()
         found: list[list[Translation]] = []
         for start in range(0, len(texts), GROUP):
             group = texts[start : start + GROUP]
@@ -64,23 +66,27 @@ class TritonTranslator:
             found += self._receive(*pending.popleft(), options, on_done)
         return found
 
-    def _send(self, texts: Sequence[str], options: DecodingOptions) -> Any:
+    def _send(self, texts: Sequence[str], options: DecodingOptions) -> Future[Any]:
         values = np.array([text.encode("utf-8") for text in texts], dtype=np.object_)
         inputs = [_input("text", values, "BYTES")]
         for name, kind, type_name in _OPTIONS:
             value = np.array([getattr(options, name)], dtype=kind)
             inputs.append(_input(name, value, type_name))
-        return self._client.async_infer(MODEL, inputs, client_timeout=self._timeout)
+        future: Future[Any] = Future()
+        self._client.async_infer(
+            MODEL, inputs, callback=partial(_resolve, future), client_timeout=self._timeout
+        )
+        return future
 
     def _receive(
         self,
         count: int,
-        pending: Any,
+        pending: Future[Any],
         options: DecodingOptions,
         on_done: OnDone | None,
     ) -> list[list[Translation]]:
         try:
-            result = pending.get_result()
+            result = pending.result()
         except InferenceServerException as error:
             raise DragomanError(f"{self._address}: {error.message()}") from error
         texts = [value.decode("utf-8") for value in result.as_numpy("translation")]
@@ -90,6 +96,13 @@ class TritonTranslator:
         flat = [Translation(*pair) for pair in zip(texts, scores, strict=True)]
         width = options.n_best
         return [flat[i : i + width] for i in range(0, len(flat), width)]
+
+
+def _resolve(future: Future[Any], result: Any, error: Exception | None) -> None:
+    if error is None:
+        future.set_result(result)
+    else:
+        future.set_exception(error)
 
 
 def _input(name: str, values: np.ndarray[Any, Any], type_name: str) -> Any:

@@ -12,6 +12,9 @@ import sentencepiece
 
 from serving.errors import ConfigError
 
+VOCABULARY = "vocabulary.model"
+"""File name of a SentencePiece model, beside a checkpoint and in a bundle."""
+
 WORD_START = "\u2581"
 """The character that SentencePiece puts for the space before a word."""
 

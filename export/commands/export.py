@@ -9,12 +9,12 @@ from pathlib import Path
 from export.bundle_writer import write_bundle
 from export.onnx_graphs import export_graphs
 from export.proof import prove
-from model.checkpoint import SAMPLE, VOCABULARY, load_model
+from model.checkpoint import SAMPLE, load_model
 from model.engine import TorchEngine
 from serving.engines.onnx import OnnxEngine
 from serving.errors import DragomanError
 from serving.lines import read_lines
-from serving.text import TextProcessor
+from serving.text import VOCABULARY, TextProcessor
 
 EXAMPLES = """\
 examples:

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import tqdm
 
-from model.checkpoint import CONFIG, VOCABULARY, WEIGHTS, load_model
+from model.checkpoint import CONFIG, WEIGHTS, load_model
 from model.data.corpus import Corpus
 from model.engine import TorchEngine
 from model.evaluation import score
 from serving.bundle import Bundle, find_bundle
 from serving.commands.search_options import add_search_arguments, search_options
-from serving.text import TextProcessor
+from serving.text import VOCABULARY, TextProcessor
 from serving.translator import LocalTranslator, Translator
 
 EXAMPLES = """\

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import torch
 
-from model.training.allocator import keep_freed_memory
 from model.training.config import TrainingConfig
+from model.training.process import prepare_process
 from model.training.trainer import Trainer
 
 EXAMPLES = """\
@@ -32,8 +32,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Train to the end, or until SIGINT or SIGTERM (exit status 130)."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     config = TrainingConfig.load(arguments.config)
+    prepare_process()
     threads = arguments.threads or config.threads
     if threads:
         torch.set_num_threads(threads)
-    keep_freed_memory()
     return 0 if Trainer(config).run() else 130

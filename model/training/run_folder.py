@@ -11,9 +11,10 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
-from model.checkpoint import SAMPLE, VOCABULARY, average_weights, save_model, write_folder
+from model.checkpoint import SAMPLE, average_weights, save_model, write_folder
 from model.config import ModelConfig
 from model.transformer import Transformer
+from serving.text import VOCABULARY
 
 OPTIMISER = "optimiser.safetensors"
 STATE = "state.json"

@@ -13,9 +13,6 @@ from numpy.typing import NDArray
 from serving.engine import Candidates, EngineSpec, Ids
 from serving.errors import ConfigError
 
-ENCODER = "encoder.onnx"
-DECODER_STEP = "decoder_step.onnx"
-
 
 def cross_names(layers: int) -> list[str]:
     """Names of the encoder's outputs, which are inputs of the step."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from serving.errors import ConfigError, check_known_keys
 
-BUNDLE = "bundle"
+BUNDLE, ROWS, THREADS = "bundle", "rows", "threads"
 
 
 def model_settings(arguments: Mapping[str, str], known: tuple[str, ...]) -> dict[str, str]:
@@ -31,3 +31,17 @@ def bundle_path(arguments: Mapping[str, str], settings: Mapping[str, str]) -> Pa
     if BUNDLE not in settings:
         raise ConfigError(f"config.pbtxt of {arguments['model_name']} lacks the parameter 'bundle'")
     return (Path(arguments["model_repository"]) / settings[BUNDLE]).resolve()
+
+
+def positive_setting(settings: Mapping[str, str], name: str, default: int) -> int:
+    """Return a setting that must be a positive number, or `default` where it is not given.
+
+    Raises:
+        ConfigError: it is something else.
+    """
+    value = settings.get(name)
+    if value is None:
+        return default
+    if not value.isascii() or not value.isdigit() or int(value) < 1:
+        raise ConfigError(f"{name} must be a positive number, not {value!r}")
+    return int(value)

@@ -19,7 +19,7 @@ from serving.triton.options import option_arrays, options_of
 from serving.triton.padding import pad_rows, unpad_rows
 from serving.triton.postprocess import Postprocessor
 from serving.triton.preprocess import Preprocessor
-from serving.triton.settings import bundle_path, model_settings
+from serving.triton.settings import bundle_path, model_settings, positive_setting
 from serving.triton.translate import Translator
 
 
@@ -229,3 +229,11 @@ def test_the_bundle_is_found_beside_the_model() -> None:
         model_settings(arguments, known=("threads",))
     with pytest.raises(ConfigError, match=r"lacks the parameter 'bundle'"):
         bundle_path(arguments, {})
+
+
+def test_numbers_among_the_settings_are_checked() -> None:
+    assert positive_setting({"rows": "64"}, "rows", default=128) == 64
+    assert positive_setting({}, "rows", default=128) == 128
+    for wrong in ("0", "-1", "many", "1.5", ""):
+        with pytest.raises(ConfigError, match="rows must be a positive number"):
+            positive_setting({"rows": wrong}, "rows", default=128)

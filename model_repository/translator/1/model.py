@@ -8,8 +8,15 @@ from typing import Any
 import triton_python_backend_utils as pb_utils
 
 from serving.bundle import Bundle
-from serving.scheduler import Scheduler
-from serving.triton.settings import BUNDLE, bundle_path, model_settings
+from serving.scheduler import DEFAULT_ROWS, Scheduler
+from serving.triton.settings import (
+    BUNDLE,
+    ROWS,
+    THREADS,
+    bundle_path,
+    model_settings,
+    positive_setting,
+)
 from serving.triton.translate import Translator
 
 
@@ -18,9 +25,11 @@ class TritonPythonModel:
 
     def initialize(self, args: Mapping[str, str]) -> None:
         """Load the engine of the bundle and start its scheduler."""
-        settings = model_settings(args, known=(BUNDLE,))
+        settings = model_settings(args, known=(BUNDLE, ROWS, THREADS))
         bundle = Bundle.open(bundle_path(args, settings))
-        self._scheduler = Scheduler(bundle.engine())
+        engine = bundle.engine(positive_setting(settings, THREADS, default=0))
+        rows = positive_setting(settings, ROWS, default=DEFAULT_ROWS)
+        self._scheduler = Scheduler(engine, rows)
         self._translator = Translator(pb_utils, self._scheduler, bundle.spec.vocab_size)
 
     def execute(self, requests: list[Any]) -> None:

@@ -84,10 +84,8 @@ class Reporter:
             self._writer.add_scalar(name, value, number)
         with tqdm.tqdm.external_write_mode():
             log.info(
-                "validation at step %d: perplexity %.2f, BLEU %.2f, chrF %.2f%s\n"
-                "  source      %s\n  translation %s\n  reference   %s",
-                *(number, found.perplexity, found.scores.bleu, found.scores.chrf),
-                " (best so far)" if best else "",
+                "validation at step %d: %s%s\n  source      %s\n  translation %s\n  reference   %s",
+                *(number, found, " (best so far)" if best else ""),
                 *found.sample,
             )
 

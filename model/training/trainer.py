@@ -12,6 +12,7 @@ from types import FrameType
 
 import torch
 
+from model.checkpoint import load_model
 from model.data.batches import Batch, Pairs, collate, epoch_order
 from model.data.corpus import Corpus
 from model.data.tokenised import sample, tokenise
@@ -144,18 +145,16 @@ class Trainer:
             self._save()
 
     def _validate(self, reporter: Reporter) -> None:
-        found: Validation = validate(
-            self._model,
-            self._validation_corpus,
-            self._validation_pairs,
-            self._text,
-            self._config.validation,
-        )
+        found = self._validation_of(self._model)
         best = found.scores.bleu > self._now.best_bleu
         reporter.validation(self._now.step, found, best)
         if best:
             self._now = dataclasses.replace(self._now, best_bleu=found.scores.bleu)
             self._folder.publish("best", self._model.state_dict(), self._model.config)
+
+    def _validation_of(self, model: Transformer) -> Validation:
+        corpus, pairs = self._validation_corpus, self._validation_pairs
+        return validate(model, corpus, pairs, self._text, self._config.validation)
 
     def _save(self) -> None:
         keeping = self._config.checkpoints
@@ -173,3 +172,8 @@ class Trainer:
             "%d steps, %.2f M target tokens, %.2f hours; averaged model: %s",
             *(now.step, now.tokens / 1e6, now.seconds / 3600, averaged or "none yet"),
         )
+        if averaged and not self._stop_asked:
+            log.info(
+                "averaged model on the validation set: %s",
+                self._validation_of(load_model(averaged)),
+            )

@@ -28,6 +28,12 @@ class Validation:
     sample: tuple[str, str, str]
     """A source, its translation, its reference."""
 
+    def __str__(self) -> str:
+        return (
+            f"perplexity {self.perplexity:.2f}, BLEU {self.scores.bleu:.2f}, "
+            f"chrF {self.scores.chrf:.2f}"
+        )
+
 
 def validate(
     model: Transformer, corpus: Corpus, pairs: Pairs, text: TextProcessor, config: ValidationConfig

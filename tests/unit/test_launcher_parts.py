@@ -79,11 +79,11 @@ def test_a_system_installation_must_fit_this_python(tmp_path: Path) -> None:
 
 def test_the_models_find_this_python_and_package(tmp_path: Path) -> None:
     installation = find_installation(wheel(tmp_path, PYTHON_VERSION))
-    result = environment(installation, tmp_path, {"PATH": "/bin", "HOME": "/home/me"})
+    result = environment(installation, tmp_path, {"PATH": "/bin", "LANG": "C.UTF-8"})
     assert result["PATH"].split(":") == [str(Path(sys.executable).parent), "/bin"]
     assert (working_directory() / "serving/launcher").is_dir()
     assert str(tmp_path / "nvidia_pytriton.libs") in result["LD_LIBRARY_PATH"].split(":")
-    assert result["HOME"] == "/home/me"
+    assert result["LANG"] == "C.UTF-8"
 
 
 def test_every_listener_gets_the_chosen_address(tmp_path: Path) -> None:

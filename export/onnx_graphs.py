@@ -106,6 +106,7 @@ def _export(
     assert program is not None
     model = program.model_proto
     _name_weights(model, module)
+    _forget_the_tracer(model)
     onnx.checker.check_model(model, full_check=True)
     return model
 
@@ -127,3 +128,13 @@ def _name_weights(model: onnx.ModelProto, module: nn.Module) -> None:
             renamed[tensor.name] = tensor.name = name
     for node in model.graph.node:
         node.input[:] = [renamed.get(name, name) for name in node.input]
+
+
+def _forget_the_tracer(model: onnx.ModelProto) -> None:
+    """Drop the exporter's notes: stack traces with paths of the machine that exported."""
+    graph = model.graph
+    for part in (model, graph, *graph.node, *graph.initializer, *graph.value_info):
+        part.ClearField("metadata_props")
+        part.ClearField("doc_string")
+    for value in (*graph.input, *graph.output):
+        value.ClearField("metadata_props")

@@ -61,6 +61,14 @@ def random_sentences(random: np.random.Generator, count: int, longest: int) -> l
     ]
 
 
+def test_graphs_hold_no_path_of_this_machine(graphs: Graphs) -> None:
+    here = str(Path(__file__).parents[2]).encode()
+    for graph in (graphs.encoder, graphs.decoder_step):
+        content = graph.SerializeToString()
+        assert here not in content
+        assert b".py" not in content
+
+
 @pytest.mark.parametrize("batch", [1, 3, 8])
 @pytest.mark.parametrize("beams", [1, 2, 5, 8])
 @pytest.mark.parametrize("longest", [1, 6, 40])

@@ -20,7 +20,8 @@ class VocabularyConfig:
 
     Attributes:
         size: pieces, V, of source and target together.
-        type: SentencePiece algorithm, `bpe` as in the paper or `unigram`.
+        type: SentencePiece algorithm, `bpe` as in the paper or `unigram`; or `word`, which takes
+            text that is already split (`pul@@ ley`) at its spaces and knows no other token.
         dropout: probability of leaving out a BPE merge in training (Provilkov et al. 2020).
         placeholders: reserved symbols, [0] to [n-1] in white square brackets, which later
             stand for what must not be translated.
@@ -32,8 +33,12 @@ class VocabularyConfig:
     placeholders: int = 20
 
     def __post_init__(self) -> None:
-        if self.type not in ("bpe", "unigram"):
-            raise ConfigError(f"vocabulary type must be 'bpe' or 'unigram', not {self.type!r}")
+        if self.type not in ("bpe", "unigram", "word"):
+            raise ConfigError(
+                f"vocabulary type must be 'bpe', 'unigram' or 'word', not {self.type!r}"
+            )
+        if self.dropout and self.type != "bpe":
+            raise ConfigError(f"vocabulary dropout needs type 'bpe', not {self.type!r}")
         if not 0 <= self.dropout < 1:
             raise ConfigError(f"vocabulary dropout must be in [0, 1), not {self.dropout}")
 
@@ -51,15 +56,16 @@ def train_vocabulary(corpus: Corpus, config: VocabularyConfig, path: Path) -> Te
     """
     lines = map(normalise, itertools.chain(corpus.source, corpus.target))
     model = io.BytesIO()
+    split = config.type == "word"
     try:
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=lines,
             model_writer=model,
             vocab_size=config.size,
             model_type=config.type,
-            normalization_rule_name="nfkc",
-            byte_fallback=True,
-            character_coverage=0.9999,
+            normalization_rule_name="identity" if split else "nfkc",
+            byte_fallback=not split,
+            character_coverage=1.0 if split else 0.9999,
             user_defined_symbols=[placeholder(i) for i in range(config.placeholders)],
             pad_id=0,
             bos_id=1,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,7 +119,7 @@ class Engine(Protocol[M, C]):
         ...
 
 
-def pad(sentences: Sequence[Sequence[int]], pad_id: int) -> tuple[Ids, Ids]:
+def pad(sentences: Sequence[Sequence[int] | NDArray[Any]], pad_id: int) -> tuple[Ids, Ids]:
     """Ragged ids -> padded ids (B, S) and lengths (B,)."""
     lengths = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
     padded = np.full((len(sentences), int(lengths.max())), pad_id, dtype=np.int64)

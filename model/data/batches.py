@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from model.data.tokens import TokenArray
 from serving.engine import Ids, pad
 
 
@@ -16,17 +17,22 @@ from serving.engine import Ids, pad
 class Pairs:
     """Tokenised sentence pairs; every side ends in EOS."""
 
-    source: Sequence[Sequence[int]]
-    target: Sequence[Sequence[int]]
+    source: TokenArray
+    target: TokenArray
 
-    def shorter_than(self, limit: int) -> Pairs:
-        """Only the pairs with 2 to `limit` tokens a side: neither empty nor too long."""
-        kept = [
-            (s, t)
-            for s, t in zip(self.source, self.target, strict=True)
-            if 2 <= len(s) <= limit and 2 <= len(t) <= limit
-        ]
-        return Pairs([s for s, _ in kept], [t for _, t in kept])
+    @classmethod
+    def of(cls, source: Sequence[Sequence[int]], target: Sequence[Sequence[int]]) -> Pairs:
+        """Pairs of sequences that lie in memory."""
+        return cls(TokenArray.of(source), TokenArray.of(target))
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def usable(self, limit: int) -> Ids:
+        """Indices of the pairs with 2 to `limit` tokens a side: neither empty nor too long."""
+        source, target = self.source.lengths, self.target.lengths
+        shorter, longer = np.minimum(source, target), np.maximum(source, target)
+        return np.flatnonzero((shorter >= 2) & (longer <= limit))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,14 +43,14 @@ class Batch:
         source: (B, S) ids.
         lengths: (B,) source lengths.
         shifted: (B, T) target shifted right: BOS, then all but the last token.
-        mask: (B, T) True at target positions that count.
-        target: (tokens,) the ids to predict, of the True positions in order.
+        counted: (tokens,) flat indices into (B, T) of the positions that are no padding.
+        target: (tokens,) the ids to predict at those positions.
     """
 
     source: Tensor
     lengths: Tensor
     shifted: Tensor
-    mask: Tensor
+    counted: Tensor
     target: Tensor
 
     @property
@@ -52,26 +58,32 @@ class Batch:
         """Target tokens, padding left out."""
         return self.target.shape[0]
 
+    def to(self, device: torch.device) -> Batch:
+        """The same batch on a device."""
+        if self.source.device == device:
+            return self
+        moved = {f.name: getattr(self, f.name).to(device) for f in dataclasses.fields(self)}
+        return Batch(**moved)
 
-def epoch_order(pairs: Pairs, batch_tokens: int, seed: int, epoch: int) -> list[Ids]:
-    """Indices of each batch of an epoch.
+
+def epoch_order(pairs: Pairs, usable: Ids, batch_tokens: int, seed: int, epoch: int) -> list[Ids]:
+    """Indices of each batch of an epoch over the usable pairs.
 
     Pairs of like lengths share a batch, whose padded source and target each hold at most
     `batch_tokens` tokens (but at least one pair); batches come in random order.
     """
     random = np.random.default_rng([seed, epoch])
-    source = np.array([len(s) for s in pairs.source])
-    target = np.array([len(t) for t in pairs.target])
-    shuffled = random.permutation(len(source))
-    order = shuffled[np.lexsort((source[shuffled], target[shuffled]))]
+    shuffled = usable[random.permutation(len(usable))]
+    source, target = pairs.source.lengths_of(shuffled), pairs.target.lengths_of(shuffled)
+    by_length = np.lexsort((source, target))
+    order, widths = shuffled[by_length], np.maximum(source, target)[by_length].tolist()
     batches: list[Ids] = []
     first = widest = 0
-    for place, index in enumerate(order):
-        widest_now = max(widest, int(source[index]), int(target[index]))
-        if place > first and widest_now * (place - first + 1) > batch_tokens:
+    for place, width in enumerate(widths):
+        widest = max(widest, width)
+        if place > first and widest * (place - first + 1) > batch_tokens:
             batches.append(order[first:place])
-            first, widest_now = place, max(int(source[index]), int(target[index]))
-        widest = widest_now
+            first, widest = place, width
     if first < len(order):
         batches.append(order[first:])
     return [batches[i] for i in random.permutation(len(batches))]
@@ -82,11 +94,11 @@ def collate(pairs: Pairs, indices: Ids, pad_id: int, bos_id: int) -> Batch:
     source, lengths = pad([pairs.source[i] for i in indices], pad_id)
     target, target_lengths = pad([pairs.target[i] for i in indices], pad_id)
     shifted = np.concatenate((np.full_like(target[:, :1], bos_id), target[:, :-1]), axis=1)
-    mask = np.arange(target.shape[1]) < target_lengths[:, None]
+    counted = np.flatnonzero(np.arange(target.shape[1]) < target_lengths[:, None])
     return Batch(
         torch.from_numpy(source),
         torch.from_numpy(lengths),
         torch.from_numpy(shifted),
-        torch.from_numpy(mask),
-        torch.from_numpy(target[mask]),
+        torch.from_numpy(counted),
+        torch.from_numpy(target.reshape(-1)[counted]),
     )

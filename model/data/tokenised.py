@@ -10,10 +10,10 @@ from serving.text import TextProcessor
 
 def tokenise(corpus: Corpus, text: TextProcessor) -> Pairs:
     """The one best segmentation of every sentence."""
-    return Pairs(list(map(text.encode, corpus.source)), list(map(text.encode, corpus.target)))
+    return Pairs.of(list(map(text.encode, corpus.source)), list(map(text.encode, corpus.target)))
 
 
 def sample(corpus: Corpus, text: TextProcessor, dropout: float, seed: int) -> Pairs:
     """Segmentations with merges dropped at random; the same for the same seed."""
     segmenter = BpeDropout(text, dropout, seed)
-    return Pairs(segmenter.encode(corpus.source), segmenter.encode(corpus.target))
+    return Pairs.of(segmenter.encode(corpus.source), segmenter.encode(corpus.target))

@@ -29,13 +29,16 @@ class OptimisationConfig:
     Attributes:
         steps: optimiser steps of the whole run.
         batch_tokens: padded tokens of a batch, on each side.
-        accumulate: batches whose gradients make one step.
+        accumulate: batches whose gradients make one step, over all processes together: so a
+            run may go on with another number of processes.
         max_length: pairs with more tokens on a side are left out.
         warmup: steps of rising learning rate.
         peak_rate: rate at the end of warm-up; null for the paper's (d_model * warmup)^-0.5.
         label_smoothing: weight of the uniform distribution.
         clip_norm: largest norm of the gradient.
-        precision: `bf16` multiplies in bfloat16 and keeps weights and sums in FP32.
+        precision: `bf16` and `fp16` multiply in 16 bits and keep weights and sums in FP32;
+            `fp16` scales the loss and needs a GPU.
+        compile: let torch.compile fuse the model; the first steps then take minutes.
     """
 
     steps: int = 100_000
@@ -46,7 +49,8 @@ class OptimisationConfig:
     peak_rate: float | None = None
     label_smoothing: float = 0.1
     clip_norm: float = 1.0
-    precision: Literal["fp32", "bf16"] = "fp32"
+    precision: Literal["fp32", "bf16", "fp16"] = "fp32"
+    compile: bool = False
 
     def __post_init__(self) -> None:
         for name in ("steps", "batch_tokens", "accumulate", "warmup"):
@@ -78,13 +82,23 @@ class ValidationConfig:
 
 @dataclasses.dataclass(frozen=True)
 class TrainingConfig:
-    """A whole run: what is read, what is learned, where it goes."""
+    """A whole run: what is read, what is learned, where it goes.
+
+    Attributes:
+        output: the run's folder.
+        train: pairs to learn from.
+        validation_set: pairs to validate on.
+        seed: of weights, order and dropout.
+        threads: CPU threads a process; null for one a core.
+        device: `auto` takes a GPU if there is one.
+    """
 
     output: Path
     train: PairFiles
     validation_set: PairFiles
     seed: int = 1
     threads: int | None = None
+    device: Literal["auto", "cpu", "cuda"] = "auto"
     vocabulary: VocabularyConfig = dataclasses.field(default_factory=VocabularyConfig)
     model: ModelConfig = dataclasses.field(default_factory=ModelConfig)
     optimisation: OptimisationConfig = dataclasses.field(default_factory=OptimisationConfig)
@@ -114,7 +128,7 @@ class TrainingConfig:
         path.write_text(yaml.safe_dump(plain(self), sort_keys=False), encoding="utf-8")
 
 
-CHANGEABLE = ("output", "threads", "checkpoints.", "validation.", "optimisation.steps")
+CHANGEABLE = ("output", "threads", "device", "checkpoints.", "validation.", "optimisation.steps")
 """What may change when a run is resumed; all else would make it another run."""
 
 

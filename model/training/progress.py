@@ -13,7 +13,7 @@ from typing import Self
 import tqdm
 from tensorboard.summary import Writer
 
-from model.training.step import StepResult
+from model.training.learner import StepResult
 from model.training.validation import Validation
 
 log = logging.getLogger(__name__)
@@ -25,13 +25,19 @@ _SMOOTHING = 0.95
 
 
 class Reporter:
-    """Reports steps and validations of a run of `steps` steps, from step `done` on."""
+    """Reports steps and validations of a run of `steps` steps, from step `done` on.
 
-    def __init__(self, steps: int, done: int, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self._writer = Writer(str(folder))
+    Only the process that has a TensorBoard folder is to report.
+    """
+
+    def __init__(self, steps: int, done: int, folder: Path | None) -> None:
+        self._writer = Writer(str(folder)) if folder else None
         self._bar = tqdm.tqdm(
-            total=steps, initial=done, unit="step", disable=not sys.stderr.isatty(), smoothing=0.05
+            total=steps,
+            initial=done,
+            unit="step",
+            disable=folder is None or not sys.stderr.isatty(),
+            smoothing=0.05,
         )
         self._steps = steps
         self._loss = self._speed = self._seconds = math.nan
@@ -47,7 +53,8 @@ class Reporter:
         trace: TracebackType | None,
     ) -> None:
         self._bar.close()
-        self._writer.close()
+        if self._writer:
+            self._writer.close()
 
     def step(self, number: int, result: StepResult, seconds: float) -> None:
         """Report one step that took so many seconds."""
@@ -56,14 +63,16 @@ class Reporter:
         self._seconds = _smooth(self._seconds, seconds)
         self._bar.update()
         self._bar.set_postfix_str(f"loss {self._loss:.3f}, {self._speed:,.0f} tokens/s")
-        for name, value in (
-            ("train/loss", result.loss / result.tokens),
-            ("train/negative_log_likelihood", result.likelihood / result.tokens),
-            ("train/gradient_norm", result.gradient_norm),
-            ("train/learning_rate", result.rate),
-            ("train/tokens_per_second", result.tokens / seconds),
-        ):
-            self._writer.add_scalar(name, value, number)
+        self._write(
+            number,
+            {
+                "train/loss": result.loss / result.tokens,
+                "train/negative_log_likelihood": result.likelihood / result.tokens,
+                "train/gradient_norm": result.gradient_norm,
+                "train/learning_rate": result.rate,
+                "train/tokens_per_second": result.tokens / seconds,
+            },
+        )
         now = time.monotonic()
         if self._bar.disable and now - self._last_line >= LOG_SECONDS:
             self._last_line = now
@@ -76,18 +85,25 @@ class Reporter:
 
     def validation(self, number: int, found: Validation, best: bool) -> None:
         """Report a validation after that step."""
-        for name, value in (
-            ("validation/perplexity", found.perplexity),
-            ("validation/bleu", found.scores.bleu),
-            ("validation/chrf", found.scores.chrf),
-        ):
-            self._writer.add_scalar(name, value, number)
+        self._write(
+            number,
+            {
+                "validation/perplexity": found.perplexity,
+                "validation/bleu": found.scores.bleu,
+                "validation/chrf": found.scores.chrf,
+            },
+        )
         with tqdm.tqdm.external_write_mode():
             log.info(
                 "validation at step %d: %s%s\n  source      %s\n  translation %s\n  reference   %s",
                 *(number, found, " (best so far)" if best else ""),
                 *found.sample,
             )
+
+    def _write(self, number: int, values: dict[str, float]) -> None:
+        for name, value in values.items():
+            if self._writer:
+                self._writer.add_scalar(name, value, number)
 
 
 def _smooth(average: float, value: float) -> float:

@@ -11,8 +11,9 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
-from model.checkpoint import SAMPLE, average_weights, save_model, write_folder
+from model.checkpoint import SAMPLE, average_weights, load_weights, save_model, write_folder
 from model.config import ModelConfig
+from model.training.learner import Learner
 from model.transformer import Transformer
 from serving.text import VOCABULARY
 
@@ -61,27 +62,32 @@ class RunFolder:
         """Steps with a checkpoint, in order."""
         return sorted(int(p.name.removeprefix("step-")) for p in self._checkpoints.glob("step-*"))
 
-    def save(self, model: Transformer, optimiser: torch.optim.Optimizer, now: Progress) -> None:
+    def save(self, learner: Learner, now: Progress) -> None:
         """Write the checkpoint that a resumed run goes on from."""
+        model = learner.model
 
         def fill(folder: Path) -> None:
             save_model(folder, model.state_dict(), model.config)
-            moments = _moments(optimiser, model)
+            moments = _moments(learner.optimiser, model)
             safetensors.torch.save_file(moments, folder / OPTIMISER)
-            text = json.dumps(dataclasses.asdict(now), indent=2) + "\n"
+            state = {**dataclasses.asdict(now), "scaler": learner.scaler.state_dict()}
+            text = json.dumps(state, indent=2) + "\n"
             (folder / STATE).write_text(text, encoding="utf-8")
 
         write_folder(self.checkpoint(now.step), fill)
 
-    def restore(self, model: Transformer, optimiser: torch.optim.Optimizer) -> Progress:
-        """Load the newest checkpoint into model and optimiser; without one, change nothing."""
+    def restore(self, learner: Learner) -> Progress:
+        """Load the newest checkpoint into the learner; without one, change nothing."""
         steps = self.steps()
         if not steps:
             return Progress()
         folder = self.checkpoint(steps[-1])
-        model.load_state_dict(safetensors.torch.load_file(folder / "model.safetensors"))
-        _restore_moments(optimiser, model, safetensors.torch.load_file(folder / OPTIMISER))
-        return Progress(**json.loads((folder / STATE).read_text(encoding="utf-8")))
+        learner.model.load_state_dict(load_weights(folder))
+        moments = safetensors.torch.load_file(folder / OPTIMISER)
+        _restore_moments(learner.optimiser, learner.model, moments)
+        state = json.loads((folder / STATE).read_text(encoding="utf-8"))
+        learner.scaler.load_state_dict(state.pop("scaler", {}))
+        return Progress(**state)
 
     def prune(self, every: int, average: int) -> None:
         """Keep the newest checkpoint, and the weights of those that will be averaged."""
@@ -128,4 +134,5 @@ def _restore_moments(
     parameters = dict(model.named_parameters())
     for key, tensor in moments.items():
         kind, name = key.split("/", 1)
-        optimiser.state[parameters[name]][kind] = tensor
+        parameter = parameters[name]
+        optimiser.state[parameter][kind] = tensor.to(parameter.device)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 
+import numpy as np
 import torch
 
 from model.data.batches import Pairs, collate, epoch_order
@@ -12,7 +13,7 @@ from model.data.corpus import Corpus
 from model.engine import TorchEngine
 from model.evaluation import Scores, score
 from model.training.config import ValidationConfig
-from model.training.step import batch_loss
+from model.training.learner import Objective
 from model.transformer import Transformer
 from serving.options import DecodingOptions
 from serving.search import search
@@ -45,13 +46,14 @@ def validate(
         perplexity = math.exp(_likelihood(model, pairs))
         engine = TorchEngine(model)
         options = DecodingOptions(config.beam_size, config.length_penalty)
-        sources = list(pairs.source[: config.sentences])
+        count = min(config.sentences, len(pairs))
+        sources = [pairs.source[i].tolist() for i in range(count)]
         found = [best[0] for best in search(engine, sources, options)]
     finally:
         model.train(was_training)
     translations = [text.decode(hypothesis.ids) for hypothesis in found]
-    scores = score(translations, corpus.target[: len(sources)])
-    middle = len(sources) // 2
+    scores = score(translations, corpus.target[:count])
+    middle = count // 2
     sample = (corpus.source[middle], translations[middle], corpus.target[middle])
     return Validation(perplexity, scores, sample)
 
@@ -59,10 +61,11 @@ def validate(
 def _likelihood(model: Transformer, pairs: Pairs) -> float:
     """Negative log-likelihood per target token, in nats."""
     total, tokens = 0.0, 0
-    config = model.config
+    config, device = model.config, model.embedding.weight.device
+    objective = Objective(model, smoothing=0.0, precision="fp32")
     with torch.inference_mode():
-        for indices in epoch_order(pairs, 4096, seed=0, epoch=0):
-            batch = collate(pairs, indices, config.pad_id, config.bos_id)
-            total += batch_loss(model, batch, 0.0, torch.float32)[1].item()
+        for indices in epoch_order(pairs, np.arange(len(pairs)), 4096, seed=0, epoch=0):
+            batch = collate(pairs, indices, config.pad_id, config.bos_id).to(device)
+            total += objective(batch)[1].item()
             tokens += batch.tokens
     return total / tokens

@@ -15,6 +15,7 @@ from torch.nn import functional
 from model.data.batches import Pairs, collate, epoch_order
 from model.data.corpus import Corpus
 from model.data.tokenised import sample, tokenise
+from model.data.tokens import TokenArray
 from model.data.vocabulary import VocabularyConfig, placeholder, train_vocabulary
 from model.training.config import TrainingConfig, check_resumable
 from model.training.loss import projected_cross_entropy
@@ -59,26 +60,43 @@ lengths = st.integers(1, 30)
 def test_batches_hold_every_pair_once_within_the_limit(
     sizes: list[tuple[int, int]], batch_tokens: int, epoch: int
 ) -> None:
-    pairs = Pairs([[5] * s for s, _ in sizes], [[6] * t for _, t in sizes])
-    order = epoch_order(pairs, batch_tokens, seed=7, epoch=epoch)
+    pairs = Pairs.of([[5] * s for s, _ in sizes], [[6] * t for _, t in sizes])
+    everything = np.arange(len(sizes))
+    order = epoch_order(pairs, everything, batch_tokens, seed=7, epoch=epoch)
     assert sorted(np.concatenate(order).tolist()) == list(range(len(sizes)))
     for indices in order:
         batch = collate(pairs, indices, pad_id=0, bos_id=1)
         widest = max(batch.source.numel(), batch.shifted.numel())
         assert widest <= batch_tokens or len(indices) == 1
         assert batch.tokens == sum(sizes[i][1] for i in indices)
-    again = epoch_order(pairs, batch_tokens, seed=7, epoch=epoch)
+    again = epoch_order(pairs, everything, batch_tokens, seed=7, epoch=epoch)
     assert all(np.array_equal(a, b) for a, b in zip(order, again, strict=True))
 
 
 def test_collate_shifts_the_target_right() -> None:
-    pairs = Pairs([[5, 2], [6, 7, 2]], [[8, 9, 2], [10, 2]])
+    pairs = Pairs.of([[5, 2], [6, 7, 2]], [[8, 9, 2], [10, 2]])
     batch = collate(pairs, np.array([0, 1]), pad_id=0, bos_id=1)
     assert batch.source.tolist() == [[5, 2, 0], [6, 7, 2]]
     assert batch.lengths.tolist() == [2, 3]
     assert batch.shifted.tolist() == [[1, 8, 9], [1, 10, 2]]
-    assert batch.mask.tolist() == [[True, True, True], [True, True, False]]
+    assert batch.counted.tolist() == [0, 1, 2, 3, 4]
     assert batch.target.tolist() == [8, 9, 2, 10, 2]
+
+
+@given(sizes=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=40))
+def test_usable_pairs_are_neither_empty_nor_too_long(sizes: list[tuple[int, int]]) -> None:
+    pairs = Pairs.of([[5] * s for s, _ in sizes], [[6] * t for _, t in sizes])
+    kept = [i for i, (s, t) in enumerate(sizes) if min(s, t) >= 2 and max(s, t) <= 6]
+    assert pairs.usable(6).tolist() == kept
+
+
+@given(sequences=st.lists(st.lists(st.integers(0, 50_000), max_size=5), max_size=20))
+def test_token_arrays_hold_their_sequences(sequences: list[list[int]]) -> None:
+    array = TokenArray.of(sequences)
+    assert [ids.tolist() for ids in array] == sequences
+    assert array.lengths.tolist() == [len(s) for s in sequences]
+    with pytest.raises(IndexError):
+        array[len(sequences)]
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +122,7 @@ def test_dropout_changes_segments_but_no_text(corpus: Corpus, text: TextProcesso
     assert drawn == sample(corpus, text, 0.3, seed=1)
     assert drawn != sample(corpus, text, 0.3, seed=2)
     assert sum(map(len, drawn.source)) > sum(map(len, tokenise(corpus, text).source))
-    assert [text.decode(ids) for ids in drawn.source] == corpus.source
+    assert [text.decode(ids.tolist()) for ids in drawn.source] == corpus.source
 
 
 def test_dropout_spells_the_unknown_in_bytes(text: TextProcessor) -> None:
@@ -172,7 +190,7 @@ def load(tmp_path: Path, text: str) -> TrainingConfig:
         ("optimisation: {step: 3}", r"'step' in .*optimisation; known keys: accumulate"),
         ("model: {preset: tiny, layers: 3}", r"'layers'.*known keys: .*d_model"),
         ("vocabulary: {size: many}", r"vocabulary.size must be of type int, not 'many'"),
-        ("optimisation: {precision: fp8}", r"precision must be one of \('fp32', 'bf16'\)"),
+        ("optimisation: {precision: fp8}", r"precision must be one of \('fp32', 'bf16', 'fp16'\)"),
         ("seed: true", "seed must be of type int"),
         ("model: 3", "must be a mapping"),
         ("seed: [", "cannot read"),

@@ -15,6 +15,7 @@ from torch.export import Dim
 from model.step import DecoderStepGraph, EncoderGraph
 from model.transformer import Transformer
 from serving.engines.onnx import cache_names, cross_names
+from serving.errors import ConfigError
 from serving.options import MAX_BEAM_SIZE
 
 TRANSPOSED = ".transposed"
@@ -35,7 +36,17 @@ class Graphs:
 
 
 def export_graphs(transformer: Transformer) -> Graphs:
-    """Trace encoder and decoder step; `transformer` must be in evaluation mode."""
+    """Trace encoder and decoder step; `transformer` must be in evaluation mode.
+
+    Raises:
+        ConfigError: its keys are of another width than its values.
+    """
+    config = transformer.config
+    if config.d_k not in (None, config.d_head):
+        raise ConfigError(
+            f"a model with d_k {config.d_k} cannot be exported: served models have keys as wide "
+            f"as values ({config.d_head})"
+        )
     return Graphs(_encoder(transformer), _decoder_step(transformer))
 
 

@@ -8,10 +8,33 @@ from typing import Any, Literal
 from model.strict import build
 from serving.errors import ConfigError, check_known_keys
 
+_SIZES = (
+    *("vocab_size", "d_model", "d_ff", "heads", "d_k", "encoder_layers", "decoder_layers"),
+    *("max_positions", "attention_span"),
+)
+
 
 @dataclasses.dataclass(frozen=True)
 class ModelConfig:
     """A Transformer's shape (paper, section 3 and table 3).
+
+    Attributes:
+        vocab_size: V, of source and target together.
+        d_model: D, width between layers.
+        d_ff: width inside a feed-forward network.
+        heads: H.
+        d_k: width of a head's queries and keys; null for D/H, as values have.
+        encoder_layers: number of layers.
+        decoder_layers: number of layers.
+        dropout: of embeddings and of each sub-layer's output.
+        norm: LayerNorm after each residual sum, or before each sub-layer.
+        positions: what tells positions apart.
+        max_positions: number of learned positions.
+        encoder_attention: whom a source token looks at; see `masks.encoder_mask`.
+        attention_span: half width of the window, or the stride.
+        pad_id: fills ragged batches.
+        bos_id: the decoder's first input.
+        eos_id: ends every sentence.
 
     Raises:
         ConfigError: a size is not positive, or `d_model` is not divisible by `heads`.
@@ -21,17 +44,22 @@ class ModelConfig:
     d_model: int = 512
     d_ff: int = 2048
     heads: int = 8
+    d_k: int | None = None
     encoder_layers: int = 6
     decoder_layers: int = 6
     dropout: float = 0.1
     norm: Literal["post", "pre"] = "post"
+    positions: Literal["sinusoidal", "learned", "none"] = "sinusoidal"
+    max_positions: int = 1056
+    encoder_attention: Literal["full", "window", "strided"] = "full"
+    attention_span: int = 8
     pad_id: int = 0
     bos_id: int = 1
     eos_id: int = 2
 
     def __post_init__(self) -> None:
-        for name in ("vocab_size", "d_model", "d_ff", "heads", "encoder_layers", "decoder_layers"):
-            if getattr(self, name) < 1:
+        for name in _SIZES:
+            if getattr(self, name) is not None and getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1, not {getattr(self, name)}")
         if self.d_model % self.heads:
             raise ConfigError(f"d_model {self.d_model} is not divisible by heads {self.heads}")
@@ -39,12 +67,10 @@ class ModelConfig:
             raise ConfigError(f"d_model {self.d_model} must be even for sinusoidal positions")
         if not 0 <= self.dropout < 1:
             raise ConfigError(f"dropout must be in [0, 1), not {self.dropout}")
-        if self.norm not in ("post", "pre"):
-            raise ConfigError(f"norm must be 'post' or 'pre', not {self.norm!r}")
 
     @property
     def d_head(self) -> int:
-        """Width of one attention head: d_k = d_v = d_model / heads."""
+        """Width of one attention head, d_v = d_model / heads, and d_k unless that is set apart."""
         return self.d_model // self.heads
 
     @classmethod

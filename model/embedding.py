@@ -1,4 +1,4 @@
-"""Token embeddings shared by source, target and output, and sinusoidal positions."""
+"""Token embeddings shared by source, target and output; sinusoidal and learned positions."""
 
 from __future__ import annotations
 
@@ -45,3 +45,25 @@ class SinusoidalPositions(nn.Module):
         angles = positions[..., None].to(self.rates.dtype) * self.rates  # (..., D/2)
         pairs = torch.stack((angles.sin(), angles.cos()), dim=-1)  # (..., D/2, 2)
         return pairs.flatten(-2)
+
+
+class LearnedPositions(nn.Module):
+    """A vector learned for each position (table 3, row E); the last serves all after it."""
+
+    def __init__(self, positions: int, d_model: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(positions, d_model))
+        nn.init.normal_(self.weight, std=0.02)  # as small as the differences of sinusoids
+
+    def forward(self, positions: Tensor) -> Tensor:
+        """positions (...,) -> (..., D)."""
+        last = self.weight.shape[0] - 1
+        return functional.embedding(positions.clamp(max=last), self.weight)
+
+
+class NoPositions(nn.Module):
+    """Nothing is added: attention then sees a bag of words, but for the decoder's mask."""
+
+    def forward(self, positions: Tensor) -> Tensor:
+        """positions (...,) -> (..., 1), zeros."""
+        return torch.zeros_like(positions, dtype=torch.float32)[..., None]

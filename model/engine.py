@@ -53,7 +53,8 @@ class TorchEngine:
         self._encoder = EncoderGraph(transformer)
         self._step = DecoderStepGraph(transformer, 2 * MAX_BEAM_SIZE)
         self.spec = engine_spec(transformer)
-        self._empty = torch.zeros(1, config.heads, 0, config.d_head, device=self._device)
+        widths = (config.d_k or config.d_head, config.d_head)
+        self._empty = [torch.zeros(1, config.heads, 0, w, device=self._device) for w in widths]
 
     def encode(self, source: Ids, lengths: Ids) -> TorchMemory:
         """Padded ids (B, S) and lengths (B,) -> memory."""
@@ -72,7 +73,7 @@ class TorchEngine:
     ) -> tuple[Candidates, list[Tensor]]:
         """One token for each row; see `serving.engine.Engine.step`."""
         if cache is None:
-            cache = [self._empty] * (2 * self.spec.decoder_layers)
+            cache = self._empty * self.spec.decoder_layers
         past = int(position.max())
         cache = [tensor[:, :, tensor.shape[2] - past :] for tensor in cache]
         shape = (memory.sentences, -1)  # (B, K)

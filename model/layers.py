@@ -52,7 +52,7 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.self_attention = MultiHeadAttention(config.d_model, config.heads)
+        self.self_attention = MultiHeadAttention(config.d_model, config.heads, config.d_k)
         self.feed_forward = FeedForward(config.d_model, config.d_ff)
         self.self_attention_residual = Residual(config)
         self.feed_forward_residual = Residual(config)
@@ -72,8 +72,8 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.self_attention = MultiHeadAttention(config.d_model, config.heads)
-        self.cross_attention = MultiHeadAttention(config.d_model, config.heads)
+        self.self_attention = MultiHeadAttention(config.d_model, config.heads, config.d_k)
+        self.cross_attention = MultiHeadAttention(config.d_model, config.heads, config.d_k)
         self.feed_forward = FeedForward(config.d_model, config.d_ff)
         self.self_attention_residual = Residual(config)
         self.cross_attention_residual = Residual(config)

@@ -9,9 +9,9 @@ from torch import Tensor, nn
 
 from model.config import ModelConfig
 from model.dropout import Dropout
-from model.embedding import SharedEmbedding, SinusoidalPositions
+from model.embedding import LearnedPositions, NoPositions, SharedEmbedding, SinusoidalPositions
 from model.layers import DecoderLayer, EncoderLayer
-from model.masks import look_ahead_mask, padding_mask
+from model.masks import encoder_mask, look_ahead_mask, padding_mask
 
 
 class Transformer(nn.Module):
@@ -21,7 +21,7 @@ class Transformer(nn.Module):
         super().__init__()
         self.config = config
         self.embedding = SharedEmbedding(config.vocab_size, config.d_model)
-        self.positions = SinusoidalPositions(config.d_model)
+        self.positions = _positions(config)
         self.dropout = Dropout(config.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
@@ -46,7 +46,8 @@ class Transformer(nn.Module):
 
     def encode(self, source: Tensor, lengths: Tensor) -> Tensor:
         """source ids (B, S), lengths (B,) -> memory (B, S, D)."""
-        mask = padding_mask(lengths, source.shape[1])
+        pattern, span = self.config.encoder_attention, self.config.attention_span
+        mask = encoder_mask(pattern, span, lengths, source.shape[1])
         x = self.embed(source, torch.arange(source.shape[1], device=source.device))
         for layer in self.encoder:
             x = layer(x, mask)
@@ -76,3 +77,11 @@ class Transformer(nn.Module):
     def forward(self, source: Tensor, lengths: Tensor, target: Tensor) -> Tensor:
         """source (B, S), lengths (B,), target (B, T) -> hidden states (B, T, D)."""
         return self.decode(target, self.encode(source, lengths), lengths)
+
+
+def _positions(config: ModelConfig) -> nn.Module:
+    if config.positions == "learned":
+        return LearnedPositions(config.max_positions, config.d_model)
+    if config.positions == "none":
+        return NoPositions()
+    return SinusoidalPositions(config.d_model)

@@ -23,22 +23,30 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         ctx: Any, hidden: Tensor, weight: Tensor, target: Tensor, smoothing: float, dtype: Any
     ) -> tuple[Tensor, Tensor]:
         matrix = weight.to(dtype)  # (V, D)
-        vocab = weight.shape[0]
+        uniform = smoothing / weight.shape[0]
         loss, likelihood = hidden.new_zeros(2, dtype=torch.float32)
         hidden_grad = torch.empty_like(hidden)
         weight_grad = torch.zeros_like(weight, dtype=torch.float32)
         for start in range(0, hidden.shape[0], CHUNK):
             rows = hidden[start : start + CHUNK].to(dtype)  # (C, D)
             labels = target[start : start + CHUNK, None]  # (C, 1)
-            log_prob = torch.log_softmax((rows @ matrix.T).float(), dim=-1)  # (C, V)
-            picked = log_prob.gather(1, labels)
-            likelihood -= picked.sum()
-            loss -= (1 - smoothing) * picked.sum() + smoothing / vocab * log_prob.sum()
-            grad = log_prob.exp_().sub_(smoothing / vocab)
-            grad.scatter_add_(1, labels, torch.full_like(picked, smoothing - 1))
-            low = grad.to(dtype)
-            hidden_grad[start : start + CHUNK] = low @ matrix
-            weight_grad += low.T @ rows
+            logits = (rows @ matrix.T).float()  # (C, V)
+            picked, logit_sum = logits.gather(1, labels), logits.sum()
+            peak = logits.amax(dim=-1, keepdim=True)
+            exponentials = logits.sub_(peak).exp_()
+            total = exponentials.sum(dim=-1, keepdim=True)
+            normaliser = peak + total.log()  # (C, 1), of log-softmax
+            missed = (normaliser - picked).sum()
+            likelihood += missed
+            loss += (1 - smoothing) * missed + smoothing * normaliser.sum() - uniform * logit_sum
+            # The gradient of the logits is softmax - (1 - smoothing) [label] - uniform. Its
+            # division by the total and its uniform part are left to the small factors below.
+            exponentials.scatter_add_(1, labels, (smoothing - 1) * total)
+            low = exponentials.to(dtype)
+            hidden_grad[start : start + CHUNK] = (low @ matrix) / total
+            weight_grad += low.T @ (rows / total).to(dtype)
+        hidden_grad -= uniform * weight.sum(0)
+        weight_grad -= uniform * hidden.sum(0)
         ctx.save_for_backward(hidden_grad, weight_grad)
         ctx.mark_non_differentiable(likelihood)
         return loss, likelihood

@@ -11,6 +11,7 @@ from types import FrameType
 
 import torch
 
+from model.attention import use_fused_attention
 from model.checkpoint import load_model
 from model.data.group import Group
 from model.training.config import TrainingConfig, check_resumable
@@ -40,6 +41,8 @@ class Trainer:
         self._data = TrainingData(config, self._folder, world)
         torch.manual_seed(config.seed)
         model = Transformer(config.model).train().to(world.device)
+        if world.device.type == "cuda":  # on a CPU they are no faster at sentence lengths
+            use_fused_attention(model)
         self._learner = Learner(model, config.optimisation, config.seed, world)
         self._now = self._folder.restore(self._learner)
 

@@ -7,14 +7,18 @@ import math
 import numpy as np
 import pytest
 import torch
-from torch.nn import functional
 
-from model.attention import scaled_dot_product_attention
+from model.attention import (
+    attention_weights,
+    fused_attention,
+    scaled_dot_product_attention,
+    use_fused_attention,
+)
 from model.config import PRESETS, ModelConfig
 from model.dropout import Dropout
 from model.embedding import SinusoidalPositions
 from model.engine import TorchEngine
-from model.masks import look_ahead_mask, padding_mask, visible_columns_mask
+from model.masks import encoder_mask, look_ahead_mask, padding_mask, visible_columns_mask
 from model.transformer import Transformer
 from serving.engine import pad
 from serving.errors import ConfigError
@@ -24,23 +28,50 @@ TINY = ModelConfig(
 )
 
 
-@pytest.fixture(params=["post", "pre"])
+VARIANTS: list[dict[str, object]] = [
+    {"norm": "post"},
+    {"norm": "pre"},
+    {"positions": "learned", "max_positions": 3},
+    {"positions": "none"},
+    {"encoder_attention": "window", "attention_span": 1},
+    {"encoder_attention": "strided", "attention_span": 2},
+    {"d_k": 2},
+    {"heads": 1},
+]
+
+
+@pytest.fixture(params=VARIANTS, ids=lambda variant: "-".join(map(str, variant.values())))
 def transformer(request: pytest.FixtureRequest) -> Transformer:
     torch.manual_seed(3)
-    config = ModelConfig.from_dict({**TINY.to_dict(), "norm": request.param})
+    config = ModelConfig.from_dict({**TINY.to_dict(), **request.param})
     model = Transformer(config).eval()
     for parameter in model.parameters():  # away from zero biases and unit norms
         torch.nn.init.normal_(parameter, std=0.3)
     return model
 
 
-def test_attention_equals_pytorch() -> None:
+@pytest.mark.parametrize("pattern", ["full", "window", "strided"])
+def test_written_out_attention_equals_pytorch(pattern: str) -> None:
     torch.manual_seed(0)
-    query, key, value = (torch.randn(2, 3, n, 4) for n in (5, 7, 7))
-    mask = padding_mask(torch.tensor([7, 4]), 7)
-    found = scaled_dot_product_attention(query, key, value, mask)
-    expected = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
-    torch.testing.assert_close(found, expected)
+    query, key, value = (torch.randn(2, 3, 7, 4) for _ in range(3))
+    mask = encoder_mask(pattern, 2, torch.tensor([7, 4]), 7)
+    written = scaled_dot_product_attention(query, key, value, mask)
+    torch.testing.assert_close(written, fused_attention(query, key, value, mask))
+    assert torch.allclose(attention_weights(query, key, mask).sum(-1), torch.ones(2, 3, 7))
+
+
+def test_fused_attention_learns_the_same(transformer: Transformer) -> None:
+    source, lengths = torch.tensor([[5, 6, 7, 2], [8, 2, 0, 0]]), torch.tensor([4, 2])
+    target = torch.tensor([[1, 9, 10], [1, 11, 12]])
+
+    def gradients() -> list[torch.Tensor]:
+        hidden = transformer(source, lengths, target)
+        return list(torch.autograd.grad(hidden.square().sum(), list(transformer.parameters())))
+
+    written = gradients()
+    use_fused_attention(transformer)
+    for ours, theirs in zip(written, gradients(), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-3, atol=1e-4)
 
 
 def test_attention_equals_equation_one_by_hand() -> None:
@@ -77,6 +108,21 @@ def test_masks() -> None:
         [False, False, False, True],
         [False, True, True, True],
     ]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "seen"),
+    [
+        ("full", [[1, 1, 1, 1, 1, 0]] * 6),
+        ("window", ["110000", "111000", "011100", "001110", "000110", "000011"]),
+        ("strided", ["111100", "111110", "111110", "111110", "011110", "001111"]),
+    ],
+)
+def test_encoder_patterns(pattern: str, seen: list[list[int]]) -> None:
+    """Six positions, the last of them padding, which sees itself so that no row is empty."""
+    span = {"full": 1, "window": 1, "strided": 3}[pattern]
+    mask = encoder_mask(pattern, span, torch.tensor([5]), 6).expand(1, 1, 6, 6)
+    assert mask[0, 0].int().tolist() == [[int(c) for c in row] for row in seen]
 
 
 def test_future_target_does_not_matter(transformer: Transformer) -> None:
@@ -152,6 +198,46 @@ def test_every_parameter_learns() -> None:
         and (parameter.grad is None or not parameter.grad.abs().sum() > 0)
     ]
     assert still == []
+
+
+def millions(**values: object) -> float:
+    config = ModelConfig.from_dict({"vocab_size": 37_000, **values})
+    with torch.device("meta"):
+        return sum(p.numel() for p in Transformer(config).parameters()) / 1e6
+
+
+def test_presets_have_the_parameters_of_the_paper() -> None:
+    """Table 3 at the paper's "about 37,000" tokens.
+
+    Big is within 2 % of its 213 M. Base has 63.1 M: its 65 M (3 % more) take 40,700 tokens,
+    and so do the rows of table 3 with another d_model.
+    """
+    assert millions(preset="big") == pytest.approx(213, rel=0.02)
+    assert millions(preset="base") == pytest.approx(65, rel=0.03)
+    assert millions(preset="base", vocab_size=40_700) == pytest.approx(65, rel=0.001)
+
+
+@pytest.mark.parametrize(
+    ("changed", "paper"),
+    [
+        ({"d_k": 16}, 58),
+        ({"d_k": 32}, 60),
+        ({"heads": 1}, 65),
+        ({"heads": 32}, 65),
+        ({"encoder_layers": 2, "decoder_layers": 2}, 36),
+        ({"encoder_layers": 4, "decoder_layers": 4}, 50),
+        ({"encoder_layers": 8, "decoder_layers": 8}, 80),
+        ({"d_model": 256}, 28),
+        ({"d_model": 1024}, 168),
+        ({"d_ff": 1024}, 53),
+        ({"d_ff": 4096}, 90),
+    ],
+)
+def test_variations_have_the_parameters_of_the_paper(
+    changed: dict[str, object], paper: int
+) -> None:
+    """Table 3, rows A to C, to the million that the paper prints."""
+    assert millions(vocab_size=40_700, **changed) == pytest.approx(paper, abs=0.65)
 
 
 def test_presets_have_the_sizes_of_the_paper() -> None:

@@ -25,9 +25,31 @@ class Scores:
         )
 
 
-def score(translations: Sequence[str], references: Sequence[str]) -> Scores:
-    """Score translations against one reference each."""
-    bleu, chrf = BLEU(), CHRF()
+TOKENIZERS = ("13a", "none", "intl", "char", "zh")
+"""sacreBLEU's, without those that need further packages; 13a is the standard of WMT."""
+
+
+def score(
+    translations: Sequence[str],
+    references: Sequence[str],
+    tokenize: str = "13a",
+    remove_bpe: bool = False,
+) -> Scores:
+    """Score translations against one reference each.
+
+    Args:
+        translations: one a sentence.
+        references: one a sentence.
+        tokenize: how sacreBLEU splits words; `none` for text that is already split.
+        remove_bpe: join what subword-nmt split (`pul@@ ley`), on both sides, before scoring.
+    """
+    if remove_bpe:
+        translations, references = _joined(translations), _joined(references)
+    bleu, chrf = BLEU(tokenize=tokenize), CHRF()
     bleu_score = bleu.corpus_score(translations, [references]).score
     chrf_score = chrf.corpus_score(translations, [references]).score
     return Scores(bleu_score, chrf_score, str(bleu.get_signature()), str(chrf.get_signature()))
+
+
+def _joined(lines: Sequence[str]) -> list[str]:
+    return [f"{line} ".replace("@@ ", "").rstrip(" ") for line in lines]

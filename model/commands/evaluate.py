@@ -13,7 +13,7 @@ import tqdm
 from model.checkpoint import CONFIG, WEIGHTS, load_model
 from model.data.corpus import Corpus
 from model.engine import TorchEngine
-from model.evaluation import score
+from model.evaluation import TOKENIZERS, score
 from serving.bundle import Bundle, find_bundle
 from serving.commands.search_options import add_search_arguments, search_options
 from serving.text import VOCABULARY, TextProcessor
@@ -29,6 +29,10 @@ examples:
 
   dragoman evaluate 127.0.0.1:8001 --source test.en.gz --reference test.de.gz --json
       a running server, over gRPC
+
+  dragoman evaluate runs/multi30k-tiny/averaged --source test.2016.en.gz \\
+      --reference test.2016.de.gz --beam-size 5 --tokenize none --remove-bpe
+      text that was split by BPE beforehand, like the published figures of Multi30k
 """
 
 
@@ -40,6 +44,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--source", type=Path, required=True, help="text, plain or .gz")
     parser.add_argument("--reference", type=Path, required=True, help="its translation")
     add_search_arguments(parser)
+    parser.add_argument(
+        "--tokenize",
+        choices=TOKENIZERS,
+        default="13a",
+        help="sacreBLEU's tokenizer; none for text that is already split (default: 13a)",
+    )
+    parser.add_argument(
+        "--remove-bpe", action="store_true", help="join what BPE split with '@@ ' before scoring"
+    )
     parser.add_argument("--output", type=Path, help="write the translations to this file")
     parser.add_argument("--json", action="store_true", help="print the scores as JSON")
 
@@ -58,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     translations = [hypotheses[0].text for hypotheses in found]
     if arguments.output:
         arguments.output.write_text("".join(t + "\n" for t in translations), encoding="utf-8")
-    scores = score(translations, corpus.target)
+    scores = score(translations, corpus.target, arguments.tokenize, arguments.remove_bpe)
     print(json.dumps(dataclasses.asdict(scores), indent=2) if arguments.json else scores)
     return 0
 

@@ -10,6 +10,7 @@ import yaml
 
 from model.config import ModelConfig
 from model.data.vocabulary import VocabularyConfig
+from model.evaluation import TOKENIZERS
 from model.strict import build, plain
 from serving.errors import ConfigError
 
@@ -72,12 +73,29 @@ class CheckpointConfig:
 
 @dataclasses.dataclass(frozen=True)
 class ValidationConfig:
-    """When and on how many sentences to validate; `best` goes by their BLEU."""
+    """When and on how many sentences to validate; `best` goes by their BLEU.
+
+    Attributes:
+        every: steps between validations.
+        sentences: the first so many of the set are translated.
+        beam_size: K.
+        length_penalty: alpha.
+        tokenize: see `model.evaluation.score`.
+        remove_bpe: see there.
+    """
 
     every: int = 1000
     sentences: int = 1000
     beam_size: int = 4
     length_penalty: float = 0.6
+    tokenize: str = "13a"
+    remove_bpe: bool = False
+
+    def __post_init__(self) -> None:
+        if self.tokenize not in TOKENIZERS:
+            raise ConfigError(
+                f"validation.tokenize must be one of {', '.join(TOKENIZERS)}, not {self.tokenize!r}"
+            )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -52,7 +52,8 @@ def validate(
     finally:
         model.train(was_training)
     translations = [text.decode(hypothesis.ids) for hypothesis in found]
-    scores = score(translations, corpus.target[:count])
+    references = corpus.target[:count]
+    scores = score(translations, references, config.tokenize, config.remove_bpe)
     middle = count // 2
     sample = (corpus.source[middle], translations[middle], corpus.target[middle])
     return Validation(perplexity, scores, sample)

@@ -60,7 +60,8 @@ def main() -> None:
 
 
 def _groups(config: TrainingConfig, steps: int) -> list[Group]:
-    corpus = Corpus.read(config.train.source, config.train.target)
+    files = config.text_pairs()
+    corpus = Corpus.read(files.source, files.target)
     vocabulary = Path("build") / f"{config.output.name}.model"
     vocabulary.parent.mkdir(exist_ok=True)
     pairs = tokenise(corpus, train_vocabulary(corpus, config.vocabulary, vocabulary))

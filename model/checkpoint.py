@@ -13,9 +13,11 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
+from model.architectures import build_model
 from model.config import ModelConfig
 from model.transformer import Transformer
-from serving.errors import DragomanError
+from model.translation_model import TranslationModel
+from serving.errors import ConfigError, DragomanError
 
 WEIGHTS = "model.safetensors"
 CONFIG = "model.json"
@@ -61,7 +63,7 @@ def load_weights(folder: Path) -> dict[str, Tensor]:
         raise DragomanError(f"no checkpoint can be read from {folder}: {error}") from error
 
 
-def load_model(folder: Path) -> Transformer:
+def load_model(folder: Path) -> TranslationModel:
     """The model of a checkpoint, ready to translate (in evaluation mode).
 
     Raises:
@@ -71,12 +73,27 @@ def load_model(folder: Path) -> Transformer:
         values = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise DragomanError(f"no checkpoint can be read from {folder}: {error}") from error
-    transformer = Transformer(ModelConfig.from_dict(values, str(folder / CONFIG)))
+    model = build_model(ModelConfig.from_dict(values, str(folder / CONFIG)))
     try:
-        transformer.load_state_dict(load_weights(folder))
+        model.load_state_dict(load_weights(folder))
     except RuntimeError as error:
         raise DragomanError(f"{folder}: weights do not fit {CONFIG}: {error}") from error
-    return transformer.eval()
+    return model.eval()
+
+
+def load_transformer(folder: Path) -> Transformer:
+    """The same, for export and whatever else looks into the layers.
+
+    Raises:
+        ConfigError: the checkpoint holds a model of another architecture.
+    """
+    model = load_model(folder)
+    if not isinstance(model, Transformer):
+        raise ConfigError(
+            f"{folder} holds a model of architecture {model.config.architecture!r}; only a "
+            "transformer can be exported, served or drawn (dragoman evaluate takes any)"
+        )
+    return model
 
 
 def average_weights(folders: Sequence[Path]) -> dict[str, Tensor]:

@@ -1,4 +1,4 @@
-"""Sizes and choices of a Transformer, frozen and saved with every checkpoint."""
+"""Sizes and choices of a model, frozen and saved with every checkpoint."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ class ModelConfig:
     """A Transformer's shape (paper, section 3 and table 3).
 
     Attributes:
+        architecture: `transformer`, or `gru` for what it is compared with, `model.recurrent`,
+            which has no heads, feed-forward networks, norms and positions: their keys say nothing.
         vocab_size: V, of source and target together.
         d_model: D, width between layers.
         d_ff: width inside a feed-forward network.
@@ -40,6 +42,7 @@ class ModelConfig:
         ConfigError: a size is not positive, or `d_model` is not divisible by `heads`.
     """
 
+    architecture: Literal["transformer", "gru"] = "transformer"
     vocab_size: int = 8000
     d_model: int = 512
     d_ff: int = 2048

@@ -45,7 +45,8 @@ def score(
     """
     if remove_bpe:
         translations, references = _joined(translations), _joined(references)
-    bleu, chrf = BLEU(tokenize=tokenize), CHRF()
+    # force: text that is split already is what `none` is for, no mistake to warn of.
+    bleu, chrf = BLEU(tokenize=tokenize, force=tokenize == "none"), CHRF()
     bleu_score = bleu.corpus_score(translations, [references]).score
     chrf_score = chrf.corpus_score(translations, [references]).score
     return Scores(bleu_score, chrf_score, str(bleu.get_signature()), str(chrf.get_signature()))

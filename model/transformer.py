@@ -9,18 +9,17 @@ from torch import Tensor, nn
 
 from model.config import ModelConfig
 from model.dropout import Dropout
-from model.embedding import LearnedPositions, NoPositions, SharedEmbedding, SinusoidalPositions
+from model.embedding import LearnedPositions, NoPositions, SinusoidalPositions
 from model.layers import DecoderLayer, EncoderLayer
 from model.masks import encoder_mask, look_ahead_mask, padding_mask
+from model.translation_model import TranslationModel
 
 
-class Transformer(nn.Module):
+class Transformer(TranslationModel):
     """The model of the paper's figure 1."""
 
     def __init__(self, config: ModelConfig) -> None:
-        super().__init__()
-        self.config = config
-        self.embedding = SharedEmbedding(config.vocab_size, config.d_model)
+        super().__init__(config)
         self.positions = _positions(config)
         self.dropout = Dropout(config.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))

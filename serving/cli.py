@@ -25,9 +25,20 @@ class Command:
 
 
 COMMANDS = {
+    "prepare": Command(
+        "model.commands.prepare", "clean and tokenise a corpus of any size for training", "prepare"
+    ),
     "train": Command("model.commands.train", "train a model from sentence pairs", "training"),
     "evaluate": Command(
         "model.commands.evaluate", "score a model on a test set with sacreBLEU and chrF", "training"
+    ),
+    "attention": Command(
+        "model.commands.attention", "draw what a model looks at in one sentence", "training"
+    ),
+    "ablate": Command(
+        "model.commands.ablate",
+        "train variations of a model on equal budgets and compare them",
+        "training,pictures",
     ),
     "export": Command(
         "export.commands.export",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO, cast
 
 from serving.errors import DragomanError
 
@@ -15,10 +18,21 @@ def read_lines(path: Path) -> list[str]:
     Raises:
         DragomanError: the file cannot be read, or a line is not UTF-8 (the message names it).
     """
+    with open_bytes(path) as stream:
+        return list(decode_lines(stream, str(path)))
+
+
+@contextlib.contextmanager
+def open_bytes(path: Path) -> Iterator[BinaryIO]:
+    """Open a file, decompressed if its name ends in .gz; only reading belongs in the block.
+
+    Raises:
+        DragomanError: the file cannot be read, at first or further on.
+    """
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
-            return list(decode_lines(stream, str(path)))
-    except (OSError, EOFError) as error:
+            yield cast(BinaryIO, stream)
+    except (OSError, EOFError, zlib.error) as error:
         raise DragomanError(f"cannot read {path}: {error}") from error
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +17,6 @@ VOCABULARY = "vocabulary.model"
 WORD_START = "\u2581"
 """The character that SentencePiece puts for the space before a word."""
 
-_SPACES = re.compile(r"\s+")
 _KEPT_FORMAT_CHARACTERS = "\u200c\u200d"
 """Zero-width joiners carry meaning in emoji and in several scripts."""
 
@@ -29,7 +27,9 @@ def normalise(text: str) -> str:
     So every string is safe for SentencePiece: no NUL, no lone surrogate, no byte-order mark.
     Unicode NFKC is left to the SentencePiece model, which carries its own rule.
     """
-    return _SPACES.sub(" ", "".join(map(_visible, text))).strip()
+    # What is printable holds no control, format or surrogate character: nearly every line.
+    visible = text if text.isprintable() else "".join(map(_visible, text))
+    return " ".join(visible.split())
 
 
 def _visible(character: str) -> str:
@@ -84,6 +84,12 @@ class TextProcessor:
         """Ids of a text, closed by EOS; an empty list for a blank text."""
         ids: list[int] = self._pieces.EncodeAsIds(normalise(text))
         return [*ids, self.eos_id] if ids else []
+
+    def encode_all(self, texts: Sequence[str], threads: int) -> list[list[int]]:
+        """`encode` of every text, by several threads."""
+        lines = list(map(normalise, texts))
+        found: list[list[int]] = self._pieces.Encode(lines, out_type=int, num_threads=threads)
+        return [[*ids, self.eos_id] if ids else [] for ids in found]
 
     def words(self, text: str) -> list[str]:
         """The words of a text as SentencePiece sees them: normalised, split at spaces."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from export.bundle_writer import write_bundle
 from export.onnx_graphs import export_graphs
 from export.proof import prove
-from model.checkpoint import SAMPLE, load_model
+from model.checkpoint import SAMPLE, load_transformer
 from model.engine import TorchEngine
 from serving.engines.onnx import OnnxEngine
 from serving.errors import DragomanError
@@ -44,9 +44,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Export, prove, write.
 
     Raises:
-        DragomanError: there is no checkpoint or no text, or the proof fails.
+        DragomanError: there is no checkpoint of a Transformer or no text, or the proof fails.
     """
-    model = load_model(arguments.checkpoint)
+    model = load_transformer(arguments.checkpoint)
     vocabulary = arguments.checkpoint / VOCABULARY
     text = TextProcessor.load(vocabulary)
     if text.vocab_size != model.config.vocab_size:

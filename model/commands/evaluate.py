@@ -10,9 +10,9 @@ from pathlib import Path
 
 import tqdm
 
+from model.architectures import torch_engine
 from model.checkpoint import CONFIG, WEIGHTS, load_model
 from model.data.corpus import Corpus
-from model.engine import TorchEngine
 from model.evaluation import TOKENIZERS, score
 from serving.bundle import Bundle, find_bundle
 from serving.commands.search_options import add_search_arguments, search_options
@@ -80,7 +80,9 @@ def open_model(name: str) -> Translator:
     """A translator for a checkpoint's folder, a repository's, or a server's address."""
     path = Path(name)
     if (path / CONFIG).is_file() and (path / WEIGHTS).is_file():
-        return LocalTranslator(TorchEngine(load_model(path)), TextProcessor.load(path / VOCABULARY))
+        return LocalTranslator(
+            torch_engine(load_model(path)), TextProcessor.load(path / VOCABULARY)
+        )
     if ":" in name and not path.exists():
         from serving.client import TritonTranslator  # only servers need tritonclient
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import itertools
+from collections.abc import Iterable
 from pathlib import Path
 
 import sentencepiece
@@ -54,12 +55,20 @@ def train_vocabulary(corpus: Corpus, config: VocabularyConfig, path: Path) -> Te
     Raises:
         ConfigError: SentencePiece refuses the size for this corpus; the message says why.
     """
-    lines = map(normalise, itertools.chain(corpus.source, corpus.target))
+    return learn_pieces(itertools.chain(corpus.source, corpus.target), config, path)
+
+
+def learn_pieces(lines: Iterable[str], config: VocabularyConfig, path: Path) -> TextProcessor:
+    """Learn pieces from lines of text and write the model to `path`, atomically.
+
+    Raises:
+        ConfigError: SentencePiece refuses the size for this text; the message says why.
+    """
     model = io.BytesIO()
     split = config.type == "word"
     try:
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=lines,
+            sentence_iterator=map(normalise, lines),
             model_writer=model,
             vocab_size=config.size,
             model_type=config.type,

@@ -24,6 +24,13 @@ class PairFiles:
 
 
 @dataclasses.dataclass(frozen=True)
+class PreparedPairs:
+    """A folder that `dragoman prepare` wrote; relative to the working folder."""
+
+    prepared: Path
+
+
+@dataclasses.dataclass(frozen=True)
 class OptimisationConfig:
     """How the weights are learned; defaults are the paper's (section 5).
 
@@ -104,7 +111,7 @@ class TrainingConfig:
 
     Attributes:
         output: the run's folder.
-        train: pairs to learn from.
+        train: pairs to learn from; those of a prepared folder come with its vocabulary.
         validation_set: pairs to validate on.
         seed: of weights, order and dropout.
         threads: CPU threads a process; null for one a core.
@@ -112,7 +119,7 @@ class TrainingConfig:
     """
 
     output: Path
-    train: PairFiles
+    train: PairFiles | PreparedPairs
     validation_set: PairFiles
     seed: int = 1
     threads: int | None = None
@@ -124,9 +131,21 @@ class TrainingConfig:
     validation: ValidationConfig = dataclasses.field(default_factory=ValidationConfig)
 
     def __post_init__(self) -> None:
+        if isinstance(self.train, PreparedPairs):
+            _check_prepared_vocabulary(self.vocabulary)
         if self.model.vocab_size != self.vocabulary.size:
             fixed = dataclasses.replace(self.model, vocab_size=self.vocabulary.size)
             object.__setattr__(self, "model", fixed)
+
+    def text_pairs(self) -> PairFiles:
+        """The training pairs as text, for what has no use for prepared ones.
+
+        Raises:
+            ConfigError: they are a prepared folder.
+        """
+        if isinstance(self.train, PreparedPairs):
+            raise ConfigError("this command needs train.source and train.target, not prepared")
+        return self.train
 
     @classmethod
     def load(cls, path: Path) -> TrainingConfig:
@@ -146,6 +165,17 @@ class TrainingConfig:
         path.write_text(yaml.safe_dump(plain(self), sort_keys=False), encoding="utf-8")
 
 
+def _check_prepared_vocabulary(vocabulary: VocabularyConfig) -> None:
+    if vocabulary.dropout:
+        raise ConfigError(
+            "vocabulary.dropout tokenises the text anew each epoch, which train.prepared has "
+            "not; leave it out, or take train.source and train.target"
+        )
+    for name in ("type", "placeholders"):
+        if getattr(vocabulary, name) != getattr(VocabularyConfig, name):
+            raise ConfigError(f"vocabulary.{name} is decided by dragoman prepare; leave it out")
+
+
 CHANGEABLE = ("output", "threads", "device", "checkpoints.", "validation.", "optimisation.steps")
 """What may change when a run is resumed; all else would make it another run."""
 
@@ -156,7 +186,7 @@ def check_resumable(before: TrainingConfig, now: TrainingConfig) -> None:
     Raises:
         ConfigError: names each key that differs.
     """
-    old, new = _flat(plain(before)), _flat(plain(now))
+    old, new = flat(plain(before)), flat(plain(now))
     changed = [
         f"{key}: {old.get(key)!r} -> {new.get(key)!r}"
         for key in sorted({*old, *new})
@@ -169,11 +199,12 @@ def check_resumable(before: TrainingConfig, now: TrainingConfig) -> None:
         )
 
 
-def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
+def flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested plain values by dotted key, such as `model.heads`."""
+    found: dict[str, Any] = {}
     for key, value in values.items():
         if isinstance(value, dict):
-            flat.update(_flat(value, f"{prefix}{key}."))
+            found.update(flat(value, f"{prefix}{key}."))
         else:
-            flat[prefix + key] = value
-    return flat
+            found[prefix + key] = value
+    return found

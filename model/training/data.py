@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import logging
 from collections.abc import Iterator
 
-from model.data.batches import Pairs, epoch_order
+from model.data.batches import epoch_order
 from model.data.corpus import Corpus
 from model.data.group import Group
-from model.data.tokenised import sample, tokenise
-from model.data.vocabulary import train_vocabulary
+from model.data.tokenised import tokenise
 from model.training.config import TrainingConfig
 from model.training.distributed import World
+from model.training.pair_source import open_pairs
 from model.training.run_folder import RunFolder
 from serving.errors import DragomanError
 from serving.text import TextProcessor
@@ -29,7 +28,7 @@ class TrainingData:
 
     def __init__(self, config: TrainingConfig, folder: RunFolder, world: World) -> None:
         self._config = config
-        self._corpus = Corpus.read(config.train.source, config.train.target)
+        self._source = open_pairs(config)
         self.validation_corpus = Corpus.read(
             config.validation_set.source, config.validation_set.target
         )
@@ -42,16 +41,13 @@ class TrainingData:
     def _prepare(self, folder: RunFolder) -> None:
         sample_text = "\n".join(self.validation_corpus.source[:SAMPLE_SENTENCES]) + "\n"
         folder.sample.write_text(sample_text, encoding="utf-8")
-        if not folder.vocabulary.exists():
-            size, pairs = self._config.vocabulary.size, len(self._corpus)
-            log.info("learning %d pieces from %d pairs", size, pairs)
-            train_vocabulary(self._corpus, self._config.vocabulary, folder.vocabulary)
+        self._source.provide_vocabulary(folder.path)
 
     def groups(self, epoch: int, group: int) -> Iterator[Group]:
         """Groups from that place in the data on, without end."""
         options = self._config.optimisation
         for now in itertools.count(epoch):
-            pairs = self._epoch_pairs(now)
+            pairs = self._source.pairs(self.text, now)
             usable = pairs.usable(options.max_length)
             if not len(usable):
                 raise DragomanError("no training pair is left within optimisation.max_length")
@@ -63,13 +59,3 @@ class TrainingData:
                 last = place + 1 == len(starts)
                 after = (now + 1, 0) if last else (now, place + 1)
                 yield Group(pairs, members, self._config.model, *after)
-
-    def _epoch_pairs(self, epoch: int) -> Pairs:
-        dropout = self._config.vocabulary.dropout
-        if not dropout:
-            return self._fixed_pairs
-        return sample(self._corpus, self.text, dropout, self._config.seed * 10_007 + epoch)
-
-    @functools.cached_property
-    def _fixed_pairs(self) -> Pairs:
-        return tokenise(self._corpus, self.text)

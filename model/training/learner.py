@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import math
 
 import torch
 from torch import Tensor, nn
@@ -15,8 +16,8 @@ from model.training.config import OptimisationConfig
 from model.training.distributed import World
 from model.training.loss import projected_cross_entropy
 from model.training.schedule import learning_rate, paper_peak
-from model.transformer import Transformer
-from serving.errors import ConfigError
+from model.translation_model import TranslationModel
+from serving.errors import ConfigError, DragomanError
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
@@ -36,7 +37,7 @@ class Objective(nn.Module):
     """Model and loss as one module: what is compiled, and what processes share gradients of."""
 
     def __init__(
-        self, model: Transformer, smoothing: float, precision: str, compiled: bool = False
+        self, model: TranslationModel, smoothing: float, precision: str, compiled: bool = False
     ) -> None:
         super().__init__()
         self.model = model
@@ -59,7 +60,7 @@ class Learner:
     """Takes optimiser steps, alone or with the other processes of its world."""
 
     def __init__(
-        self, model: Transformer, config: OptimisationConfig, seed: int, world: World
+        self, model: TranslationModel, config: OptimisationConfig, seed: int, world: World
     ) -> None:
         if config.precision == "fp16" and world.device.type == "cpu":
             raise ConfigError("optimisation.precision fp16 needs a GPU; a CPU computes in bf16")
@@ -75,6 +76,9 @@ class Learner:
 
         Each process takes every size-th batch. Dropout draws from a generator seeded by run,
         step and batch, so that it does not matter which process takes a batch, or when.
+
+        Raises:
+            DragomanError: the gradient is not finite; the weights are still those before the step.
         """
         rate = self._set_rate(number)
         tokens = group.tokens
@@ -95,6 +99,11 @@ class Learner:
             sums += torch.stack((loss.detach(), likelihood)).double()
         self.scaler.unscale_(self.optimiser)
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self._config.clip_norm)
+        if not self.scaler.is_enabled() and not math.isfinite(norm.item()):
+            raise DragomanError(
+                f"training diverged at step {number}: the gradient's norm is {norm.item()}; "
+                "a lower optimisation.peak_rate or a longer optimisation.warmup may help"
+            )
         self.scaler.step(self.optimiser)
         self.scaler.update()
         loss_sum, likelihood_sum = world.sums(sums)

@@ -14,7 +14,7 @@ from torch import Tensor
 from model.checkpoint import SAMPLE, average_weights, load_weights, save_model, write_folder
 from model.config import ModelConfig
 from model.training.learner import Learner
-from model.transformer import Transformer
+from model.translation_model import TranslationModel
 from serving.text import VOCABULARY
 
 OPTIMISER = "optimiser.safetensors"
@@ -119,7 +119,7 @@ class RunFolder:
         return self.publish("averaged", weights, config)
 
 
-def _moments(optimiser: torch.optim.Optimizer, model: Transformer) -> dict[str, Tensor]:
+def _moments(optimiser: torch.optim.Optimizer, model: TranslationModel) -> dict[str, Tensor]:
     """Adam's state as named tensors: `<kind>/<parameter>`."""
     return {
         f"{kind}/{name}": tensor
@@ -129,7 +129,7 @@ def _moments(optimiser: torch.optim.Optimizer, model: Transformer) -> dict[str, 
 
 
 def _restore_moments(
-    optimiser: torch.optim.Optimizer, model: Transformer, moments: dict[str, Tensor]
+    optimiser: torch.optim.Optimizer, model: TranslationModel, moments: dict[str, Tensor]
 ) -> None:
     parameters = dict(model.named_parameters())
     for key, tensor in moments.items():

@@ -11,6 +11,7 @@ from types import FrameType
 
 import torch
 
+from model.architectures import build_model
 from model.attention import use_fused_attention
 from model.checkpoint import load_model
 from model.data.group import Group
@@ -18,10 +19,11 @@ from model.training.config import TrainingConfig, check_resumable
 from model.training.data import TrainingData
 from model.training.distributed import World
 from model.training.learner import Learner
+from model.training.pair_source import with_prepared_size
 from model.training.progress import Reporter
 from model.training.run_folder import Progress, RunFolder
 from model.training.validation import Validation, validate
-from model.transformer import Transformer
+from model.translation_model import TranslationModel
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +32,7 @@ class Trainer:
     """Runs one configuration to its last step, in one process of its world."""
 
     def __init__(self, config: TrainingConfig, world: World) -> None:
+        config = with_prepared_size(config)
         self._config, self._world = config, world
         self._folder = RunFolder(config.output)
         self._stop_asked = False
@@ -40,11 +43,16 @@ class Trainer:
             config.save(self._folder.config)
         self._data = TrainingData(config, self._folder, world)
         torch.manual_seed(config.seed)
-        model = Transformer(config.model).train().to(world.device)
+        model = build_model(config.model).train().to(world.device)
         if world.device.type == "cuda":  # on a CPU they are no faster at sentence lengths
             use_fused_attention(model)
         self._learner = Learner(model, config.optimisation, config.seed, world)
         self._now = self._folder.restore(self._learner)
+
+    @property
+    def progress(self) -> Progress:
+        """How far the run is."""
+        return self._now
 
     def run(self) -> bool:
         """Train until the last step; False if SIGINT or SIGTERM ended it earlier."""
@@ -107,7 +115,7 @@ class Trainer:
             self._now = dataclasses.replace(self._now, best_bleu=found.scores.bleu)
             self._folder.publish("best", model.state_dict(), model.config)
 
-    def _validation_of(self, model: Transformer) -> Validation:
+    def _validation_of(self, model: TranslationModel) -> Validation:
         data = self._data
         corpus, pairs = data.validation_corpus, data.validation_pairs
         return validate(model, corpus, pairs, data.text, self._config.validation)

@@ -8,13 +8,13 @@ import math
 import numpy as np
 import torch
 
+from model.architectures import torch_engine
 from model.data.batches import Pairs, collate, epoch_order
 from model.data.corpus import Corpus
-from model.engine import TorchEngine
 from model.evaluation import Scores, score
 from model.training.config import ValidationConfig
 from model.training.learner import Objective
-from model.transformer import Transformer
+from model.translation_model import TranslationModel
 from serving.options import DecodingOptions
 from serving.search import search
 from serving.text import TextProcessor
@@ -37,14 +37,18 @@ class Validation:
 
 
 def validate(
-    model: Transformer, corpus: Corpus, pairs: Pairs, text: TextProcessor, config: ValidationConfig
+    model: TranslationModel,
+    corpus: Corpus,
+    pairs: Pairs,
+    text: TextProcessor,
+    config: ValidationConfig,
 ) -> Validation:
     """Score the first sentences of the set; leaves the model in training mode as it was."""
     was_training = model.training
     model.eval()
     try:
-        perplexity = math.exp(_likelihood(model, pairs))
-        engine = TorchEngine(model)
+        found_perplexity = perplexity(model, pairs)
+        engine = torch_engine(model)
         options = DecodingOptions(config.beam_size, config.length_penalty)
         count = min(config.sentences, len(pairs))
         sources = [pairs.source[i].tolist() for i in range(count)]
@@ -56,11 +60,11 @@ def validate(
     scores = score(translations, references, config.tokenize, config.remove_bpe)
     middle = count // 2
     sample = (corpus.source[middle], translations[middle], corpus.target[middle])
-    return Validation(perplexity, scores, sample)
+    return Validation(found_perplexity, scores, sample)
 
 
-def _likelihood(model: Transformer, pairs: Pairs) -> float:
-    """Negative log-likelihood per target token, in nats."""
+def perplexity(model: TranslationModel, pairs: Pairs) -> float:
+    """exp of the negative log-likelihood per target token; the model is in evaluation mode."""
     total, tokens = 0.0, 0
     config, device = model.config, model.embedding.weight.device
     objective = Objective(model, smoothing=0.0, precision="fp32")
@@ -69,4 +73,4 @@ def _likelihood(model: Transformer, pairs: Pairs) -> float:
             batch = collate(pairs, indices, config.pad_id, config.bos_id).to(device)
             total += objective(batch)[1].item()
             tokens += batch.tokens
-    return total / tokens
+    return math.exp(total / tokens)

@@ -16,7 +16,7 @@ from model.training.config import OptimisationConfig
 from model.training.distributed import World
 from model.training.learner import Learner
 from model.transformer import Transformer
-from serving.errors import ConfigError
+from serving.errors import ConfigError, DragomanError
 
 CONFIG = ModelConfig(
     vocab_size=50, d_model=32, d_ff=48, heads=4, encoder_layers=1, decoder_layers=1, dropout=0.0
@@ -80,3 +80,13 @@ def test_a_step_that_overflows_is_left_out(group: Group) -> None:
     scaled.step(1, group)
     assert all(torch.equal(a, b) for a, b in zip(before, scaled.model.parameters(), strict=True))
     assert scaled.scaler.get_scale() == 512.0
+
+
+def test_a_step_that_diverges_is_told_and_changes_no_weight(group: Group) -> None:
+    diverging = learner()
+    weight = diverging.model.embedding.weight
+    weight.register_hook(lambda gradient: gradient * torch.nan)  # type: ignore[no-untyped-call]
+    before = [p.clone() for p in diverging.model.parameters()]
+    with pytest.raises(DragomanError, match="diverged at step 7: the gradient's norm is nan"):
+        diverging.step(7, group)
+    assert all(torch.equal(a, b) for a, b in zip(before, diverging.model.parameters(), strict=True))

@@ -1,0 +1,1 @@
+"""From text of any origin to a folder of mapped token arrays, in bounded memory."""

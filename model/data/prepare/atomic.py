@@ -1,0 +1,27 @@
+"""Files that appear whole or not at all, whenever the process is killed."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """A stream whose content stands at `path` once the block has ended without an error."""
+    partial = path.with_name(f".{path.name}.partial")
+    with partial.open("wb") as stream:
+        yield stream
+        stream.flush()
+        os.fsync(stream.fileno())
+    partial.replace(path)
+
+
+def write_json(path: Path, values: dict[str, Any]) -> None:
+    """Write plain values in the order in which they come."""
+    with replacing(path) as stream:
+        stream.write((json.dumps(values, indent=2, ensure_ascii=False) + "\n").encode())

@@ -1,0 +1,1 @@
+"""The Transformer's predecessor: a GRU encoder-decoder with additive attention."""

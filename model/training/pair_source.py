@@ -1,0 +1,115 @@
+"""Where a run's training pairs come from: text that is tokenised here, or a prepared folder."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import shutil
+from pathlib import Path
+from typing import Protocol
+
+from model.data.batches import Pairs
+from model.data.corpus import Corpus
+from model.data.prepared import MANIFEST, PreparedFolder
+from model.data.tokenised import sample, tokenise
+from model.data.vocabulary import VocabularyConfig, train_vocabulary
+from model.training.config import PreparedPairs, TrainingConfig
+from serving.errors import ConfigError
+from serving.text import VOCABULARY, TextProcessor
+
+log = logging.getLogger(__name__)
+
+
+class PairSource(Protocol):
+    """Training pairs, and the vocabulary that belongs to them."""
+
+    def provide_vocabulary(self, folder: Path) -> None:
+        """Put the vocabulary into a run's folder, if it is not there yet."""
+        ...
+
+    def pairs(self, text: TextProcessor, epoch: int, /) -> Pairs:
+        """The pairs of an epoch as ids of that vocabulary."""
+        ...
+
+
+class TextSource:
+    """Text that is tokenised in memory; anew each epoch where BPE-dropout is on."""
+
+    def __init__(self, corpus: Corpus, config: VocabularyConfig, seed: int) -> None:
+        self._corpus, self._config, self._seed = corpus, config, seed
+        self._fixed: Pairs | None = None
+
+    def provide_vocabulary(self, folder: Path) -> None:
+        """Learn the vocabulary from the text."""
+        path = folder / VOCABULARY
+        if not path.exists():
+            log.info("learning %d pieces from %d pairs", self._config.size, len(self._corpus))
+            train_vocabulary(self._corpus, self._config, path)
+
+    def pairs(self, text: TextProcessor, epoch: int) -> Pairs:
+        """The text as ids."""
+        dropout = self._config.dropout
+        if dropout:
+            return sample(self._corpus, text, dropout, self._seed * 10_007 + epoch)
+        if self._fixed is None:
+            self._fixed = tokenise(self._corpus, text)
+        return self._fixed
+
+
+class PreparedSource:
+    """A prepared folder, mapped into memory; its pairs are the same in every epoch."""
+
+    def __init__(self, folder: PreparedFolder) -> None:
+        self._folder = folder
+        self._pairs = Pairs(folder.source, folder.target)
+
+    def provide_vocabulary(self, folder: Path) -> None:
+        """Copy the vocabulary, and the manifest to know the data again by.
+
+        Raises:
+            ConfigError: the run began with other data.
+        """
+        manifest = self._folder.path / MANIFEST
+        if not (folder / MANIFEST).exists():
+            shutil.copyfile(self._folder.vocabulary, folder / VOCABULARY)
+            shutil.copyfile(manifest, folder / MANIFEST)
+        elif (folder / MANIFEST).read_bytes() != manifest.read_bytes():
+            raise ConfigError(
+                f"{self._folder.path} has been prepared anew since the run in {folder} began; "
+                "choose another output, or remove that folder to start again"
+            )
+
+    def pairs(self, _text: TextProcessor, _epoch: int, /) -> Pairs:
+        """All pairs of the folder."""
+        return self._pairs
+
+
+def open_pairs(config: TrainingConfig) -> PairSource:
+    """The training pairs of a configuration.
+
+    Raises:
+        DragomanError: files or folder cannot be used; it says why.
+    """
+    if isinstance(config.train, PreparedPairs):
+        return PreparedSource(PreparedFolder.open(config.train.prepared))
+    corpus = Corpus.read(config.train.source, config.train.target)
+    return TextSource(corpus, config.vocabulary, config.seed)
+
+
+def with_prepared_size(config: TrainingConfig) -> TrainingConfig:
+    """The configuration with V of its prepared folder, if it has one.
+
+    Raises:
+        ConfigError: the configuration asks for another V.
+        DragomanError: there is no such folder.
+    """
+    if not isinstance(config.train, PreparedPairs):
+        return config
+    size = PreparedFolder.open(config.train.prepared).manifest.vocabulary_size
+    if config.vocabulary.size not in (size, VocabularyConfig.size):
+        raise ConfigError(
+            f"vocabulary.size is {config.vocabulary.size}, but {config.train.prepared} was "
+            f"prepared with {size} pieces; leave vocabulary.size out to take them"
+        )
+    vocabulary = dataclasses.replace(config.vocabulary, size=size)
+    return dataclasses.replace(config, vocabulary=vocabulary)

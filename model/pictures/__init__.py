@@ -1,0 +1,1 @@
+"""Pictures of what a model attends to, as a web page and as PNG files."""

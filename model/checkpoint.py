@@ -18,6 +18,7 @@ from model.config import ModelConfig
 from model.transformer import Transformer
 from model.translation_model import TranslationModel
 from serving.errors import ConfigError, DragomanError
+from serving.text import VOCABULARY, TextProcessor
 
 WEIGHTS = "model.safetensors"
 CONFIG = "model.json"
@@ -94,6 +95,21 @@ def load_transformer(folder: Path) -> Transformer:
             "transformer can be exported, served or drawn (dragoman evaluate takes any)"
         )
     return model
+
+
+def load_text(folder: Path, config: ModelConfig) -> TextProcessor:
+    """The vocabulary of a checkpoint.
+
+    Raises:
+        DragomanError: there is none, or it has not as many pieces as the model.
+    """
+    path = folder / VOCABULARY
+    text = TextProcessor.load(path)
+    if text.vocab_size != config.vocab_size:
+        raise DragomanError(
+            f"{path} has {text.vocab_size} pieces but the model {config.vocab_size}"
+        )
+    return text
 
 
 def average_weights(folders: Sequence[Path]) -> dict[str, Tensor]:

@@ -81,8 +81,12 @@ class TorchEngine:
         inputs = [torch.from_numpy(a).to(self._device) for a in rows]
         with torch.inference_mode():
             log_prob, ids, appended = self._step(*inputs, memory.lengths, memory.cross, cache)
-        found = Candidates(log_prob.float().cpu().numpy(), ids.cpu().numpy().astype(np.int64))
-        return found, appended
+        return on_host(log_prob, ids), appended
+
+
+def on_host(log_prob: Tensor, ids: Tensor) -> Candidates:
+    """Candidates (N, C) as search takes them."""
+    return Candidates(log_prob.float().cpu().numpy(), ids.cpu().numpy().astype(np.int64))
 
 
 def engine_spec(transformer: Transformer) -> EngineSpec:

@@ -81,8 +81,13 @@ class DecoderStepGraph(nn.Module):
             x, new = _cached_layer(layer, x, past, self_mask, memory, token.shape)
             appended.extend(new)
         logits = model.embedding.project(model.decoder_norm(x)[:, 0])  # (N, V)
-        best, ids = torch.topk(logits, self.candidates, dim=-1)
-        return best - torch.logsumexp(logits, dim=-1, keepdim=True), ids, appended
+        return *best_candidates(logits, self.candidates), appended
+
+
+def best_candidates(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Log-probabilities and ids (N, C) of the best tokens of logits (N, V), best first."""
+    best, ids = torch.topk(logits, count, dim=-1)
+    return best - torch.logsumexp(logits, dim=-1, keepdim=True), ids
 
 
 class _Attended(NamedTuple):

@@ -8,6 +8,8 @@ import typing
 from pathlib import Path
 from typing import Any, TypeVar
 
+import yaml
+
 from serving.errors import ConfigError, check_known_keys
 
 T = TypeVar("T")
@@ -30,6 +32,19 @@ def build(cls: type[T], values: object, where: str) -> T:
         raise ConfigError(f"missing key {', '.join(map(repr, missing))} in {where}")
     hints = typing.get_type_hints(cls)
     return cls(**{key: _convert(hints[key], v, f"{where}.{key}") for key, v in values.items()})
+
+
+def load(cls: type[T], path: Path) -> T:
+    """Make a dataclass from a YAML file.
+
+    Raises:
+        ConfigError: the file cannot be read, or a key or value is wrong.
+    """
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigError(f"cannot read {path}: {error}") from error
+    return build(cls, values, str(path))
 
 
 def _has_default(field: dataclasses.Field[Any]) -> bool:

@@ -9,12 +9,12 @@ from pathlib import Path
 from export.bundle_writer import write_bundle
 from export.onnx_graphs import export_graphs
 from export.proof import prove
-from model.checkpoint import SAMPLE, load_transformer
+from model.checkpoint import SAMPLE, load_text, load_transformer
 from model.engine import TorchEngine
 from serving.engines.onnx import OnnxEngine
 from serving.errors import DragomanError
 from serving.lines import read_lines
-from serving.text import VOCABULARY, TextProcessor
+from serving.text import VOCABULARY
 
 EXAMPLES = """\
 examples:
@@ -47,12 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         DragomanError: there is no checkpoint of a Transformer or no text, or the proof fails.
     """
     model = load_transformer(arguments.checkpoint)
-    vocabulary = arguments.checkpoint / VOCABULARY
-    text = TextProcessor.load(vocabulary)
-    if text.vocab_size != model.config.vocab_size:
-        raise DragomanError(
-            f"{vocabulary} has {text.vocab_size} pieces but the model {model.config.vocab_size}"
-        )
+    text = load_text(arguments.checkpoint, model.config)
     path = arguments.text or arguments.checkpoint / SAMPLE
     if not path.exists():
         raise DragomanError(f"{path} does not exist; name source sentences with --text FILE")
@@ -66,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     _say(f"comparing with PyTorch on {len(sentences)} sentences")
     proof = prove(reference, engine, sentences)
-    write_bundle(arguments.output, graphs, reference.spec, vocabulary)
+    write_bundle(arguments.output, graphs, reference.spec, arguments.checkpoint / VOCABULARY)
     _say(
         f"wrote {arguments.output}: log-probabilities within {proof.largest_difference:.1e} over "
         f"{proof.steps} steps, identical translations with beams {proof.beams}"

@@ -9,10 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from model.ablation.run import Run
-from model.strict import build, plain
+from model.strict import build, load, plain
 from model.training.config import PairFiles, TrainingConfig, flat
 from serving.errors import ConfigError
 from serving.text import VOCABULARY
@@ -126,11 +124,7 @@ class AblationConfig:
         Raises:
             ConfigError: the file cannot be read, or a key or value is wrong.
         """
-        try:
-            values = yaml.safe_load(path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-            raise ConfigError(f"cannot read {path}: {error}") from error
-        return build(cls, values, str(path))
+        return load(cls, path)
 
     @property
     def vocabulary(self) -> Path:

@@ -7,6 +7,7 @@ import json
 
 from model.ablation.lengths import LengthScore
 from model.ablation.run import Run
+from model.atomic import write_json
 from model.evaluation import Scores
 from model.strict import build
 from serving.errors import DragomanError
@@ -47,10 +48,7 @@ class Result:
 
     def save(self, run: Run) -> None:
         """Write it, whole or not at all."""
-        partial = run.result.with_suffix(".partial")
-        text = json.dumps(dataclasses.asdict(self), indent=2) + "\n"
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(run.result)
+        write_json(run.result, dataclasses.asdict(self))
 
 
 @dataclasses.dataclass(frozen=True)

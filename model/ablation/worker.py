@@ -9,8 +9,6 @@ from __future__ import annotations
 import functools
 import logging
 import os
-import platform
-import shutil
 import signal
 import sys
 import threading
@@ -24,10 +22,12 @@ from model.ablation.lengths import scores_by_length
 from model.ablation.result import Result
 from model.ablation.run import Run
 from model.architectures import torch_engine
+from model.atomic import copy_file
 from model.checkpoint import load_model
 from model.data.corpus import Corpus
 from model.data.tokenised import tokenise
 from model.evaluation import score
+from model.processor import processor
 from model.training.distributed import World
 from model.training.process import prepare_process
 from model.training.run_folder import Progress
@@ -66,8 +66,7 @@ def carry_out(run: Run, vocabulary: Path) -> int:
     log.info("%s: begins or goes on", run)
     own = run.folder / VOCABULARY
     if not own.exists():
-        shutil.copyfile(vocabulary, own.with_suffix(".partial"))
-        own.with_suffix(".partial").replace(own)
+        copy_file(vocabulary, own)
     trainer = Trainer(run.config, World.join(run.config.device))
     if not trainer.run():
         return 130
@@ -91,7 +90,7 @@ def assess(run: Run, progress: Progress) -> Result:
     run.translations.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return Result(
         fingerprint=run.fingerprint,
-        machine=f"{_processor()}, PyTorch {torch.__version__}",
+        machine=f"{processor()}, PyTorch {torch.__version__}",
         threads=torch.get_num_threads(),
         parameters=sum(p.numel() for p in model.parameters()),
         steps=progress.step,
@@ -101,15 +100,6 @@ def assess(run: Run, progress: Progress) -> Result:
         scores=scoring(found, test.target),
         by_length=scores_by_length(test.source, found, test.target, run.limits, scoring),
     )
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()
 
 
 def _stop_with_parent() -> None:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from model.checkpoint import load_transformer
+from model.checkpoint import load_text, load_transformer
 from model.engine import TorchEngine
 from model.pictures.labels import UNKNOWN, Labels
 from model.pictures.maps import AttentionMaps, attention_maps
@@ -18,7 +18,7 @@ from serving.commands.search_options import add_search_arguments, search_options
 from serving.errors import DragomanError
 from serving.options import DecodingOptions
 from serving.search import search
-from serving.text import VOCABULARY, TextProcessor, normalise
+from serving.text import TextProcessor, normalise
 
 MAX_TOKENS = 100
 """Longest sentence of a picture, EOS included; cells and labels of more are too small to read."""
@@ -64,7 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
     options = search_options(arguments)
     save_figure = _figure_writer(arguments.png) if arguments.png else None
     _check_folder(arguments.output)
-    transformer, text = _load(arguments.checkpoint)
+    transformer = load_transformer(arguments.checkpoint)
+    text = load_text(arguments.checkpoint, transformer.config)
     source = _encode(text, arguments.source, "the source")
     if arguments.target is None:
         written = _translate(transformer, source, options)
@@ -84,16 +85,6 @@ def run(arguments: argparse.Namespace) -> int:
             with _writing(arguments.png.with_stem(f"{arguments.png.stem}-{each.kind}")) as path:
                 save_figure(each, path)
     return 0
-
-
-def _load(checkpoint: Path) -> tuple[Transformer, TextProcessor]:
-    transformer, text = load_transformer(checkpoint), TextProcessor.load(checkpoint / VOCABULARY)
-    if text.vocab_size != transformer.config.vocab_size:
-        raise DragomanError(
-            f"{checkpoint / VOCABULARY} has {text.vocab_size} pieces "
-            f"but the model {transformer.config.vocab_size}"
-        )
-    return transformer, text
 
 
 def _encode(text: TextProcessor, sentence: str, name: str) -> list[int]:

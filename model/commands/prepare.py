@@ -13,7 +13,7 @@ from model.data.prepare.inputs import ColumnFile, Input, LineFiles
 from model.data.prepare.plan import Options, Plan
 from model.data.prepare.preparation import prepare
 from model.data.prepared import PreparedFolder
-from model.data.vocabulary import VocabularyConfig
+from model.data.vocabulary import TYPES, VocabularyConfig
 from serving.errors import ConfigError, DragomanError
 
 EXAMPLES = """\
@@ -120,7 +120,7 @@ def _add_vocabulary(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--vocabulary-type",
-        choices=("bpe", "unigram", "word"),
+        choices=TYPES,
         default=learned.type,
         help="algorithm (default: %(default)s)",
     )

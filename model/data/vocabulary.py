@@ -10,9 +10,12 @@ from pathlib import Path
 
 import sentencepiece
 
+from model.atomic import replacing
 from model.data.corpus import Corpus
 from serving.errors import ConfigError
 from serving.text import TextProcessor, normalise
+
+TYPES = ("bpe", "unigram", "word")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,10 +37,8 @@ class VocabularyConfig:
     placeholders: int = 20
 
     def __post_init__(self) -> None:
-        if self.type not in ("bpe", "unigram", "word"):
-            raise ConfigError(
-                f"vocabulary type must be 'bpe', 'unigram' or 'word', not {self.type!r}"
-            )
+        if self.type not in TYPES:
+            raise ConfigError(f"vocabulary type must be one of {TYPES}, not {self.type!r}")
         if self.dropout and self.type != "bpe":
             raise ConfigError(f"vocabulary dropout needs type 'bpe', not {self.type!r}")
         if not 0 <= self.dropout < 1:
@@ -85,7 +86,6 @@ def learn_pieces(lines: Iterable[str], config: VocabularyConfig, path: Path) -> 
         )
     except RuntimeError as error:
         raise ConfigError(f"SentencePiece cannot learn {config.size} pieces: {error}") from error
-    partial = path.with_suffix(".partial")
-    partial.write_bytes(model.getvalue())
-    partial.replace(path)
+    with replacing(path) as stream:
+        stream.write(model.getvalue())
     return TextProcessor.load(path)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+from model.engine import on_host
 from model.recurrent.gru import Annotations, GruModel
+from model.step import best_candidates
 from serving.engine import Candidates, EngineSpec, Ids
 from serving.options import MAX_BEAM_SIZE
 
@@ -99,9 +100,5 @@ class GruEngine:
             decoder = self._model.decoder
             context, state = decoder.step(word, state, memory.annotations)
             logits = self._model.embedding.project(decoder.hidden(word, context, state[-1]))
-            best, found = torch.topk(logits, self.spec.candidates, dim=-1)
-            log_prob = best - torch.logsumexp(logits, dim=-1, keepdim=True)
-        candidates = Candidates(
-            log_prob.float().cpu().numpy(), found.cpu().numpy().astype(np.int64)
-        )
-        return candidates, state
+            found = best_candidates(logits, self.spec.candidates)
+        return on_host(*found), state

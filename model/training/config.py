@@ -11,7 +11,7 @@ import yaml
 from model.config import ModelConfig
 from model.data.vocabulary import VocabularyConfig
 from model.evaluation import TOKENIZERS
-from model.strict import build, plain
+from model.strict import load, plain
 from serving.errors import ConfigError
 
 
@@ -154,11 +154,7 @@ class TrainingConfig:
         Raises:
             ConfigError: the file cannot be read, or a key or value is wrong.
         """
-        try:
-            values = yaml.safe_load(path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-            raise ConfigError(f"cannot read {path}: {error}") from error
-        return build(cls, values, str(path))
+        return load(cls, path)
 
     def save(self, path: Path) -> None:
         """Write the resolved configuration as YAML that `load` reads."""

@@ -98,16 +98,16 @@ class Learner:
                 self.scaler.scale(loss * (world.size / tokens)).backward()
             sums += torch.stack((loss.detach(), likelihood)).double()
         self.scaler.unscale_(self.optimiser)
-        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self._config.clip_norm)
-        if not self.scaler.is_enabled() and not math.isfinite(norm.item()):
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self._config.clip_norm).item()
+        if not self.scaler.is_enabled() and not math.isfinite(norm):
             raise DragomanError(
-                f"training diverged at step {number}: the gradient's norm is {norm.item()}; "
+                f"training diverged at step {number}: the gradient's norm is {norm}; "
                 "a lower optimisation.peak_rate or a longer optimisation.warmup may help"
             )
         self.scaler.step(self.optimiser)
         self.scaler.update()
         loss_sum, likelihood_sum = world.sums(sums)
-        return StepResult(loss_sum, likelihood_sum, tokens, norm.item(), rate)
+        return StepResult(loss_sum, likelihood_sum, tokens, norm, rate)
 
     def _set_rate(self, number: int) -> float:
         config = self._config

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-import shutil
 from pathlib import Path
 from typing import Protocol
 
+from model.atomic import copy_file
 from model.data.batches import Pairs
 from model.data.corpus import Corpus
 from model.data.prepared import MANIFEST, PreparedFolder
@@ -71,8 +71,8 @@ class PreparedSource:
         """
         manifest = self._folder.path / MANIFEST
         if not (folder / MANIFEST).exists():
-            shutil.copyfile(self._folder.vocabulary, folder / VOCABULARY)
-            shutil.copyfile(manifest, folder / MANIFEST)
+            copy_file(self._folder.vocabulary, folder / VOCABULARY)
+            copy_file(manifest, folder / MANIFEST)
         elif (folder / MANIFEST).read_bytes() != manifest.read_bytes():
             raise ConfigError(
                 f"{self._folder.path} has been prepared anew since the run in {folder} began; "

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import random
 import re
 import signal
 import subprocess
@@ -23,19 +22,14 @@ from model.ablation.result import Outcome
 from model.ablation.run import Run
 from model.ablation.side_by_side import side_by_side
 from serving import cli
+from tests.unit.made_up_text import write_made_up
 
 STEPS = 6
 
 
 def write_config(folder: Path, steps: int = STEPS, every: int = 2) -> Path:
     """A base, a GRU, and a row whose first update is so large that the second finds no gradient."""
-    words = random.Random(1)
-    for side in ("source", "target"):
-        lines = [
-            " ".join("".join(words.choices("abcdefgh", k=4)) for _ in range(words.randint(1, 6)))
-            for _ in range(60)
-        ]
-        (folder / side).write_text("\n".join(lines) + "\n")
+    write_made_up([folder / "source", folder / "target"], lines=60)
     pairs = {"source": str(folder / "source"), "target": str(folder / "target")}
     small = {"d_model": 16, "d_ff": 24, "heads": 2, "encoder_layers": 1, "decoder_layers": 1}
     values: dict[str, Any] = {

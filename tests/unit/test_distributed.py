@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ import safetensors.torch
 import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from tests.unit.test_resume import STEPS, write_config
+from tests.unit.test_resume import STEPS, wait_for_checkpoint, write_config
 
 ONE = [sys.executable, "-m", "serving.cli"]
 TWO = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone"]
@@ -66,8 +65,7 @@ def test_two_stopped_processes_save_once_and_go_on(tmp_path: Path, alone: Path) 
     with (tmp_path / "log").open("w") as log:
         process = subprocess.Popen([*TWO, "train", str(config)], stderr=log)
         checkpoints = tmp_path / "stopped/checkpoints"
-        while not list(checkpoints.glob("step-*")) and process.poll() is None:
-            time.sleep(0.05)
+        wait_for_checkpoint(tmp_path / "stopped", process)
         os.kill(process.pid, signal.SIGTERM)
         assert process.wait(timeout=60) != 0
     last = sorted(checkpoints.glob("step-*"))[-1]

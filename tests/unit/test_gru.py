@@ -19,10 +19,10 @@ from model.recurrent.gru import GruModel
 from model.training.config import OptimisationConfig
 from model.training.distributed import World
 from model.training.learner import Learner
-from serving.engine import pad
 from serving.errors import ConfigError
 from serving.options import DecodingOptions
 from serving.search import search
+from tests.unit.cached_step import assert_cached_step_equals_parallel_pass
 
 TINY = ModelConfig(
     architecture="gru",
@@ -84,33 +84,7 @@ def test_padding_does_not_matter(model: GruModel) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_cached_step_equals_parallel_pass(model: GruModel, seed: int) -> None:
-    """Random targets, reordered at random at every step as beam search would."""
-    random = np.random.default_rng(seed)
-    sentences = [[*random.integers(3, 40, random.integers(1, 9)).tolist(), 2] for _ in range(3)]
-    source, lengths = pad(sentences, 0)
-    engine, beams = torch_engine(model), 2
-    memory, cache = engine.encode(source, lengths), None
-    rows = len(sentences) * beams
-    sentence_of = np.arange(rows) // beams
-    prefixes = np.full((rows, 1), 1)
-    parent = np.zeros(rows, dtype=np.int64)
-    for step in range(6):
-        position = np.full(rows, step)
-        found, cache = engine.step(memory, cache, prefixes[:, -1].copy(), position, parent)
-        with torch.inference_mode():
-            hidden = model(
-                torch.from_numpy(source[sentence_of]),
-                torch.from_numpy(lengths[sentence_of]),
-                torch.from_numpy(prefixes),
-            )
-            logits = model.embedding.project(hidden[:, -1])
-            expected = torch.log_softmax(logits, dim=-1).numpy()
-        picked = np.take_along_axis(expected, found.token, axis=1)
-        np.testing.assert_allclose(found.log_prob, picked, atol=1e-4)
-        best = -np.sort(-expected, axis=1)[:, : found.log_prob.shape[1]]
-        np.testing.assert_allclose(found.log_prob, best, atol=1e-4)
-        parent = sentence_of * beams + random.integers(0, beams, rows)
-        prefixes = np.column_stack((prefixes[parent], random.integers(3, 40, rows)))
+    assert_cached_step_equals_parallel_pass(model, torch_engine(model), seed)
 
 
 def test_company_changes_no_translation(model: GruModel) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 import torch
 
@@ -20,8 +19,8 @@ from model.embedding import SinusoidalPositions
 from model.engine import TorchEngine
 from model.masks import encoder_mask, look_ahead_mask, padding_mask, visible_columns_mask
 from model.transformer import Transformer
-from serving.engine import pad
 from serving.errors import ConfigError
+from tests.unit.cached_step import assert_cached_step_equals_parallel_pass
 
 TINY = ModelConfig(
     vocab_size=40, d_model=16, d_ff=24, heads=4, encoder_layers=2, decoder_layers=2, dropout=0.1
@@ -145,34 +144,7 @@ def test_source_padding_does_not_matter(transformer: Transformer) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_cached_step_equals_parallel_pass(transformer: Transformer, seed: int) -> None:
-    """Random targets, reordered at random at every step as beam search would."""
-    random = np.random.default_rng(seed)
-    sentences = [[*random.integers(3, 40, random.integers(1, 9)).tolist(), 2] for _ in range(3)]
-    source, lengths = pad(sentences, 0)
-    engine, beams = TorchEngine(transformer), 2
-    memory, cache = engine.encode(source, lengths), None
-    rows = len(sentences) * beams
-    sentence_of = np.arange(rows) // beams
-    prefixes = np.full((rows, 1), 1)
-    parent = np.zeros(rows, dtype=np.int64)
-    for step in range(7):
-        position = np.full(rows, step)
-        found, cache = engine.step(memory, cache, prefixes[:, -1].copy(), position, parent)
-        with torch.inference_mode():
-            hidden = transformer(
-                torch.from_numpy(source[sentence_of]),
-                torch.from_numpy(lengths[sentence_of]),
-                torch.from_numpy(prefixes),
-            )
-            logits = transformer.embedding.project(hidden[:, -1])
-            expected = torch.log_softmax(logits, dim=-1).numpy()
-        picked = np.take_along_axis(expected, found.token, axis=1)
-        np.testing.assert_allclose(found.log_prob, picked, atol=1e-4)
-        best = -np.sort(-expected, axis=1)[:, : found.log_prob.shape[1]]
-        np.testing.assert_allclose(found.log_prob, best, atol=1e-4)
-        beam_of = random.integers(0, beams, rows)
-        parent = sentence_of * beams + beam_of
-        prefixes = np.column_stack((prefixes[parent], random.integers(3, 40, rows)))
+    assert_cached_step_equals_parallel_pass(transformer, TorchEngine(transformer), seed)
 
 
 def test_dropout_keeps_the_mean_and_its_rate() -> None:

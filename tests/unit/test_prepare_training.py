@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import shutil
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from model.training.config import PairFiles, PreparedPairs, TrainingConfig
 from serving import cli
 from serving.errors import ConfigError
 from serving.text import VOCABULARY
+from tests.unit.made_up_text import write_made_up
 
 STEPS = 6
 
@@ -32,13 +32,7 @@ vocabulary: {vocabulary}
 
 
 def write_text(folder: Path) -> None:
-    words = random.Random(1)
-    for side in ("a", "b"):
-        lines = [
-            " ".join("".join(words.choices("abcdefgh", k=4)) for _ in range(words.randint(2, 6)))
-            for _ in range(90)
-        ]
-        (folder / side).write_text("\n".join(lines) + "\n")
+    write_made_up([folder / "a", folder / "b"], lines=90, shortest=2)
 
 
 def write_config(

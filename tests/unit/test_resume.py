@@ -14,6 +14,8 @@ import pytest
 import safetensors.torch
 import torch
 
+from tests.unit.made_up_text import write_made_up
+
 STEPS = 12
 
 CONFIG = """\
@@ -31,15 +33,9 @@ validation: {{every: 5, sentences: 4, beam_size: 2}}
 
 
 def write_config(folder: Path, name: str, steps: int = STEPS) -> Path:
-    words = random.Random(1)
-    for side in ("source", "target"):
-        lines = [
-            " ".join("".join(words.choices("abcdefgh", k=4)) for _ in range(words.randint(1, 6)))
-            for _ in range(90)
-        ]
-        (folder / side).write_text("\n".join(lines) + "\n")
     config = folder / f"{name}.yaml"
     paths = {"source": folder / "source", "target": folder / "target"}
+    write_made_up([*paths.values()], lines=90)
     config.write_text(CONFIG.format(output=folder / name, steps=steps, **paths))
     return config
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-from model.data.prepare.atomic import replacing
+from model.atomic import replacing
 from model.data.prepare.inputs import ColumnFile
 from serving.errors import DragomanError
 

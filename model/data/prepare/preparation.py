@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from model.data.prepare.atomic import replacing, write_json
+from model.atomic import replacing, write_json
 from model.data.prepare.checksums import sha256_of_all
 from model.data.prepare.inputs import count_pairs
 from model.data.prepare.plan import Plan, check_same

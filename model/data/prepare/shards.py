@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from model.data.prepare.atomic import replacing, write_json
+from model.atomic import replacing, write_json
 from model.data.prepare.cleaning import Pair
 from model.data.prepare.duplicates import Digests
 from model.data.prepare.report import Report

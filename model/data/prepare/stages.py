@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,7 +13,7 @@ import numpy as np
 import sentencepiece
 import tqdm
 
-from model.data.prepare.atomic import replacing
+from model.atomic import copy_file
 from model.data.prepare.cleaning import Cleaner, Pair, Reason
 from model.data.prepare.duplicates import Digests, SeenPairs, digests_of
 from model.data.prepare.inputs import Input, Row
@@ -115,8 +114,7 @@ def _copied_vocabulary(given: Path, path: Path) -> TextProcessor:
     pieces = sentencepiece.SentencePieceProcessor(model_file=str(given))
     if (pieces.pad_id(), pieces.bos_id(), pieces.eos_id()) != (0, 1, 2):
         raise ConfigError(f"{given} must have padding, BOS and EOS as its ids 0, 1 and 2")
-    with given.open("rb") as content, replacing(path) as stream:
-        shutil.copyfileobj(content, stream)
+    copy_file(given, path)
     return text
 
 
@@ -125,8 +123,8 @@ def _sample(shards: Shards, count: int, seed: int) -> Iterator[str]:
     kept = [report.kept for report in shards.reports()]
     count = min(count, sum(kept))
     log.info("learning the vocabulary from %d of %d pairs", count, sum(kept))
-    chosen = np.random.default_rng(seed).choice(sum(kept), count, replace=False)
-    parts = np.split(np.sort(chosen), np.searchsorted(np.sort(chosen), np.cumsum(kept)))
+    chosen = np.sort(np.random.default_rng(seed).choice(sum(kept), count, replace=False))
+    parts = np.split(chosen, np.searchsorted(chosen, np.cumsum(kept)))
     begins = np.cumsum([0, *kept])
     for shard in range(shards.count):
         pairs = shards.pairs(shard) if len(parts[shard]) else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -19,6 +20,12 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         stream.flush()
         os.fsync(stream.fileno())
     partial.replace(path)
+
+
+def copy_file(source: Path, path: Path) -> None:
+    """Copy a file to `path`."""
+    with source.open("rb") as content, replacing(path) as stream:
+        shutil.copyfileobj(content, stream)
 
 
 def write_json(path: Path, values: dict[str, Any]) -> None:

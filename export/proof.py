@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from serving.engine import Engine, Ids, pad
+from serving.engine import Engine, Ids, Rows, pad
 from serving.errors import DragomanError
 from serving.options import DecodingOptions, max_output_length
 from serving.search import search
@@ -39,10 +38,16 @@ class Proof:
     largest_difference: float
     beams: tuple[int, ...]
 
+    def __str__(self) -> str:
+        return (
+            f"log-probabilities within {self.largest_difference:.1e} over {self.steps} steps, "
+            f"identical translations with beams {self.beams}"
+        )
+
 
 def prove(
-    reference: Engine[Any, Any],
-    engine: Engine[Any, Any],
+    reference: Engine,
+    engine: Engine,
     sentences: Sequence[Sequence[int]],
     beams: Sequence[int] = (1, 4),
 ) -> Proof:
@@ -73,37 +78,33 @@ def prove(
 
 
 def _compare_steps(
-    reference: Engine[Any, Any], engine: Engine[Any, Any], sentences: Sequence[Sequence[int]]
+    reference: Engine, engine: Engine, sentences: Sequence[Sequence[int]]
 ) -> tuple[int, float]:
     """Drive both engines with the reference's greedy tokens; steps done, largest difference."""
     source, lengths = pad(sentences, reference.spec.pad_id)
-    memories = [one.encode(source, lengths) for one in (reference, engine)]
-    caches: list[Any] = [None, None]
+    decoders = [one.decoder() for one in (reference, engine)]
+    for decoder in decoders:
+        decoder.join(source, lengths)
     count = len(sentences)
     token = np.full(count, reference.spec.start_id, dtype=np.int64)
-    parent: Ids = np.zeros(count, dtype=np.int64)
+    everyone: Ids = np.arange(count)
     alive = np.ones(count, dtype=bool)
     largest = 0.0
     for step in range(max_output_length(int(lengths.min()))):
-        position = np.full(count, step, dtype=np.int64)
-        found = []
-        for which, one in enumerate((reference, engine)):
-            candidates, caches[which] = one.step(
-                memories[which], caches[which], token, position, parent
-            )
-            found.append(candidates)
-        difference = np.abs(found[0].log_prob - found[1].log_prob)[alive]
+        rows = Rows(everyone, token, np.full(count, step, dtype=np.int64), everyone)
+        expected, found = (decoder.step(rows) for decoder in decoders)
+        difference = np.abs(expected.log_prob - found.log_prob)[alive]
         largest = float(np.maximum(largest, difference.max()))
-        token, parent = found[0].token[:, 0], np.arange(count)
+        token = expected.token[:, 0].copy()
         alive &= token != reference.spec.eos_id
         if not alive.any():
-            return step + 1, largest
+            break
     return step + 1, largest
 
 
 def _compare_translations(
-    reference: Engine[Any, Any],
-    engine: Engine[Any, Any],
+    reference: Engine,
+    engine: Engine,
     sentences: Sequence[Sequence[int]],
     beam_size: int,
 ) -> None:

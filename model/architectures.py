@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 from model.config import ModelConfig
 from model.engine import TorchEngine
@@ -18,7 +18,7 @@ def build_model(config: ModelConfig) -> TranslationModel:
     return GruModel(config) if config.architecture == "gru" else Transformer(config)
 
 
-def torch_engine(model: TranslationModel) -> Engine[Any, Any]:
+def torch_engine(model: TranslationModel) -> Engine:
     """What searches with a model, on the device where its weights lie."""
     if isinstance(model, GruModel):
         return GruEngine(model)

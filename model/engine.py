@@ -12,6 +12,7 @@ from torch.nn import functional
 from model.step import DecoderStepGraph, EncoderGraph
 from model.transformer import Transformer
 from serving.engine import Candidates, EngineSpec, Ids
+from serving.grid import GridDecoder
 from serving.options import MAX_BEAM_SIZE
 
 
@@ -56,6 +57,10 @@ class TorchEngine:
         widths = (config.d_k or config.d_head, config.d_head)
         self._empty = [torch.zeros(1, config.heads, 0, w, device=self._device) for w in widths]
 
+    def decoder(self) -> GridDecoder[TorchMemory, list[Tensor]]:
+        """A new decoder with nothing in flight."""
+        return GridDecoder(self)
+
     def encode(self, source: Ids, lengths: Ids) -> TorchMemory:
         """Padded ids (B, S) and lengths (B,) -> memory."""
         with torch.inference_mode():
@@ -71,7 +76,7 @@ class TorchEngine:
         position: Ids,
         parent: Ids,
     ) -> tuple[Candidates, list[Tensor]]:
-        """One token for each row; see `serving.engine.Engine.step`."""
+        """One token for each row; see `serving.grid.GridEngine.step`."""
         if cache is None:
             cache = self._empty * self.spec.decoder_layers
         past = int(position.max())

@@ -11,6 +11,8 @@ from model.attention import MultiHeadAttention
 from model.config import ModelConfig
 from model.dropout import Dropout
 
+Sublayer = Callable[[Tensor], Tensor]
+
 
 class FeedForward(nn.Module):
     """max(0, x W1 + b1) W2 + b2, the same at every position (section 3.3)."""
@@ -57,14 +59,15 @@ class EncoderLayer(nn.Module):
         self.self_attention_residual = Residual(config)
         self.feed_forward_residual = Residual(config)
 
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        """x (B, S, D), mask (B, 1, 1, S) -> (B, S, D)."""
-        x = self.self_attention_residual(x, lambda y: self.self_attention(y, y, mask))
-        out: Tensor = self.feed_forward_residual(x, self.feed_forward)
+    def connect(self, x: Tensor, attend: Sublayer, feed_forward: Sublayer) -> Tensor:
+        """The layer's wiring, whatever computes its sub-layers."""
+        x = self.self_attention_residual(x, attend)
+        out: Tensor = self.feed_forward_residual(x, feed_forward)
         return out
 
-
-Attend = Callable[[Tensor], Tensor]
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """x (B, S, D), mask (B, 1, 1, S) -> (B, S, D)."""
+        return self.connect(x, lambda y: self.self_attention(y, y, mask), self.feed_forward)
 
 
 class DecoderLayer(nn.Module):
@@ -79,11 +82,13 @@ class DecoderLayer(nn.Module):
         self.cross_attention_residual = Residual(config)
         self.feed_forward_residual = Residual(config)
 
-    def connect(self, x: Tensor, self_attend: Attend, cross_attend: Attend) -> Tensor:
-        """The layer's wiring; training and the cached step differ only in how they attend."""
+    def connect(
+        self, x: Tensor, self_attend: Sublayer, cross_attend: Sublayer, feed_forward: Sublayer
+    ) -> Tensor:
+        """The layer's wiring, whatever computes its sub-layers."""
         x = self.self_attention_residual(x, self_attend)
         x = self.cross_attention_residual(x, cross_attend)
-        out: Tensor = self.feed_forward_residual(x, self.feed_forward)
+        out: Tensor = self.feed_forward_residual(x, feed_forward)
         return out
 
     def forward(self, x: Tensor, memory: Tensor, self_mask: Tensor, cross_mask: Tensor) -> Tensor:
@@ -92,4 +97,5 @@ class DecoderLayer(nn.Module):
             x,
             lambda y: self.self_attention(y, y, self_mask),
             lambda y: self.cross_attention(y, memory, cross_mask),
+            self.feed_forward,
         )

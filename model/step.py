@@ -130,4 +130,4 @@ def _cached_layer(
         queries = y.view(*beams, y.shape[-1])  # (B, K, D): K queries on one set of keys
         return layer.cross_attention.attend(queries, *memory).view(y.shape)
 
-    return layer.connect(x, self_attend, cross_attend), present
+    return layer.connect(x, self_attend, cross_attend, layer.feed_forward), present

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from serving import beam
-from serving.engine import Engine, Ids, Memory, pad
+from serving.engine import Engine, Ids, Rows, pad
 from serving.options import DecodingOptions, max_output_length
 
 Ticket = TypeVar("Ticket")
@@ -32,18 +33,40 @@ class Hypothesis:
 
 @dataclasses.dataclass(frozen=True)
 class Sentence(Generic[Ticket]):
-    """A source sentence with its options and whatever its owner wants back with the answer."""
+    """A source sentence with its options and whatever its owner wants back with the answer.
+
+    Attributes:
+        ids: source tokens, closed by EOS.
+        options: of its search.
+        ticket: its owner's.
+        max_length: longest output, EOS included; None allows as much as the source suggests.
+    """
 
     ids: Sequence[int]
     options: DecodingOptions
     ticket: Ticket
+    max_length: int | None = None
+
+    @property
+    def limit(self) -> int:
+        """Longest output in tokens, EOS included."""
+        return self.max_length or max_output_length(len(self.ids))
+
+    @property
+    def rows(self) -> int:
+        """Most rows that it takes of a step."""
+        return self.options.beam_size
+
+    @property
+    def tokens(self) -> int:
+        """Most tokens whose keys and values it keeps in memory."""
+        return len(self.ids) + self.rows * self.limit
 
 
 @dataclasses.dataclass(frozen=True)
 class _Live:
-    """Engine and search state of the sentences in flight, always of equal B and K."""
+    """Search state of the sentences in flight, always of equal B and K."""
 
-    memory: Memory
     search: beam.BeamState
     parent: Ids
     """(B, K) rows of the last step that the beams continue."""
@@ -52,41 +75,43 @@ class _Live:
 class Batch(Generic[Ticket]):
     """Sentences in flight on one engine. Not thread-safe: its owner is one thread."""
 
-    def __init__(self, engine: Engine[Any, Any]) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._decoder = engine.decoder()
         self._sentences: list[Sentence[Ticket]] = []
         self._live: _Live | None = None
-        self._cache: Any = None
 
     @property
-    def sentences(self) -> Sequence[Sentence[Ticket]]:
-        """What is in flight."""
-        return self._sentences
+    def sentences(self) -> list[Sentence[Ticket]]:
+        """Those in flight."""
+        return list(self._sentences)
 
-    def rows_with(self, joining: Sequence[Sentence[Ticket]]) -> int:
-        """Rows of a step, N = B x K, if these sentences joined; K is the widest beam of all."""
-        everyone = [*self._sentences, *joining]
-        return len(everyone) * max((s.options.beam_size for s in everyone), default=0)
+    @property
+    def rows(self) -> int:
+        """Most rows that the next step can have."""
+        return sum(sentence.rows for sentence in self._sentences)
+
+    @property
+    def tokens(self) -> int:
+        """Most tokens whose keys and values those in flight can need."""
+        return sum(sentence.tokens for sentence in self._sentences)
 
     def join(self, sentences: Sequence[Sentence[Ticket]]) -> None:
         """Encode sentences and let them take part from the next step on."""
         source, lengths = pad([s.ids for s in sentences], self._engine.spec.pad_id)
-        memory = self._engine.encode(source, lengths)
-        options = [s.options for s in sentences]
+        self._decoder.join(source, lengths)
         search = beam.start(
-            np.array([o.beam_size for o in options], dtype=np.int64),
-            np.array([o.length_penalty for o in options], dtype=np.float64),
-            np.array([max_output_length(int(n)) for n in lengths], dtype=np.int64),
+            np.array([s.options.beam_size for s in sentences], dtype=np.int64),
+            np.array([s.options.length_penalty for s in sentences], dtype=np.float64),
+            np.array([s.limit for s in sentences], dtype=np.int64),
         )
         parent = np.zeros(search.score.shape, dtype=np.int64)
         if self._live is not None:
-            memory = self._live.memory.join(memory)
             search = beam.join_sentences(self._live.search, search)
-            widened = np.zeros(search.score.shape, dtype=np.int64)
             old = self._live.parent
-            widened[: old.shape[0], : old.shape[1]] = old
-            parent = widened
-        self._live = _Live(memory, search, parent)
+            parent = np.zeros(search.score.shape, dtype=np.int64)
+            parent[: old.shape[0], : old.shape[1]] = old
+        self._live = _Live(search, parent)
         self._sentences.extend(sentences)
 
     def step(self) -> list[tuple[Sentence[Ticket], list[Hypothesis]]]:
@@ -95,39 +120,54 @@ class Batch(Generic[Ticket]):
         if live is None:
             return []
         spec = self._engine.spec
-        width = live.search.score.shape[1]
-        started = np.repeat(live.search.length > 0, width)
-        token = np.where(started, beam.newest_tokens(live.search), spec.start_id)
-        position = np.repeat(live.search.length, width)
-        candidates, self._cache = self._engine.step(
-            live.memory, self._cache, token, position, live.parent.reshape(-1)
-        )
-        selection = beam.select(live.search, candidates)
+        alive = live.search.alive
+        found = self._decoder.step(self._rows(live, alive))
+        selection = beam.select(live.search, found)
         search = beam.finish(live.search, selection, spec.eos_id)
         search, continued = beam.advance(search, selection, spec.eos_id)
-        parent = continued + width * np.arange(len(continued))[:, None]
+        row_of = np.cumsum(alive).reshape(alive.shape) - 1
+        parent = np.take_along_axis(row_of, continued, axis=1)
         at_limit = search.length >= search.limit
-        search = beam.close(search, np.flatnonzero(at_limit & ~beam.finished(search)))
-        done = at_limit | beam.finished(search)
-        self._live = _Live(live.memory, search, parent)
+        finished = beam.finished(search)
+        search = beam.close(search, np.flatnonzero(at_limit & ~finished))
+        self._live = _Live(search, parent)
+        done = at_limit | finished
         return self._leave(done) if done.any() else []
 
-    def _leave(self, done: np.ndarray[Any, Any]) -> list[tuple[Sentence[Ticket], list[Hypothesis]]]:
-        assert self._live is not None
-        answers = [(self._sentences[i], self._answer(int(i))) for i in np.flatnonzero(done)]
-        staying = np.flatnonzero(~done)
-        self._sentences = [self._sentences[i] for i in staying]
-        if staying.size == 0:
-            self.clear()
-            return answers
-        search = beam.select_sentences(self._live.search, staying)
-        parent = self._live.parent[staying, : search.score.shape[1]]
-        self._live = _Live(self._live.memory.select(staying), search, parent)
-        return answers
+    def remove(self, gone: Callable[[Sentence[Ticket]], bool]) -> None:
+        """Drop those in flight of which `gone` is true."""
+        staying = np.array([not gone(s) for s in self._sentences], dtype=bool)
+        if not staying.all():
+            self._keep(np.flatnonzero(staying))
 
     def clear(self) -> None:
         """Forget everything in flight."""
-        self._sentences, self._live, self._cache = [], None, None
+        self._sentences, self._live = [], None
+        self._decoder = self._engine.decoder()
+
+    def _rows(self, live: _Live, alive: NDArray[np.bool_]) -> Rows:
+        search = live.search
+        sentence, place = np.nonzero(alive)
+        position = search.length[sentence]
+        # A sentence that has written nothing reads some token here, which is not used.
+        newest = search.tokens[sentence, place, position - 1]
+        token = np.where(position > 0, newest, self._engine.spec.start_id)
+        return Rows(sentence, token, position, live.parent[alive])
+
+    def _leave(self, done: NDArray[np.bool_]) -> list[tuple[Sentence[Ticket], list[Hypothesis]]]:
+        answers = [(self._sentences[i], self._answer(int(i))) for i in np.flatnonzero(done)]
+        self._keep(np.flatnonzero(~done))
+        return answers
+
+    def _keep(self, staying: Ids) -> None:
+        assert self._live is not None
+        self._sentences = [self._sentences[i] for i in staying]
+        self._decoder.select(staying)
+        if staying.size == 0:
+            self._live = None
+            return
+        search = beam.select_sentences(self._live.search, staying)
+        self._live = _Live(search, self._live.parent[staying, : search.score.shape[1]])
 
     def _answer(self, index: int) -> list[Hypothesis]:
         assert self._live is not None

@@ -48,6 +48,12 @@ class BeamState:
     alpha: Doubles
     limit: Ids
 
+    @property
+    def alive(self) -> NDArray[np.bool_]:
+        """Which live beams there are, (B, K): the rows of a step, in this order."""
+        exists: NDArray[np.bool_] = np.isfinite(self.score)
+        return exists
+
 
 @dataclasses.dataclass(frozen=True)
 class Selection:
@@ -98,17 +104,21 @@ def select(state: BeamState, candidates: Candidates) -> Selection:
     """Rank all beams' candidates together; ties go to the earlier beam, then candidate.
 
     Args:
-        candidates: of B x K rows, C each.
+        candidates: of the rows that are alive, C each.
     """
     batch, width = state.score.shape
     count = candidates.log_prob.shape[1]
-    log_prob = candidates.log_prob.reshape(batch, width, count).astype(np.float64)
-    total = (state.score[:, :, None] + log_prob).reshape(batch, width * count)
+    alive = state.alive
+    total = np.full((batch, width, count), -np.inf)
+    total[alive] = state.score[alive][:, None] + candidates.log_prob
+    ids = np.zeros((batch, width, count), dtype=np.int64)
+    ids[alive] = candidates.token
+    total, ids = (array.reshape(batch, width * count) for array in (total, ids))
     wanted = min(2 * width, width * count)
     order = np.argsort(-total, axis=1, kind="stable")[:, :wanted]
     score = np.take_along_axis(total, order, axis=1)
     beyond = np.arange(wanted) >= 2 * state.beam_size[:, None]
-    token = np.take_along_axis(candidates.token.reshape(batch, -1), order, axis=1)
+    token = np.take_along_axis(ids, order, axis=1)
     return Selection(np.where(beyond, -np.inf, score), order // count, token)
 
 
@@ -197,13 +207,6 @@ def finished(state: BeamState) -> NDArray[np.bool_]:
     worst = state.kept_score[np.arange(len(best_live)), state.beam_size - 1]
     ended: NDArray[np.bool_] = (attainable <= worst) | np.isneginf(best_live)
     return ended
-
-
-def newest_tokens(state: BeamState) -> Ids:
-    """The last token of every live beam: (B x K,), for states that have written some."""
-    batch = np.arange(len(state.length))
-    newest: Ids = state.tokens[batch, :, state.length - 1].reshape(-1)
-    return newest
 
 
 def select_sentences(state: BeamState, sentences: Ids) -> BeamState:

@@ -53,7 +53,11 @@ COMMANDS = {
     "translate": Command(
         "serving.commands.translate", "translate lines of files or standard input", "serving"
     ),
+    "bench": Command("bench.commands.bench", "measure speed and compare engines", "bench"),
 }
+
+PACKAGES = ("model", "export", "serving", "bench")
+"""Ours: that one of them is missing is no matter of extras."""
 
 EXAMPLES = """\
 examples:
@@ -90,15 +94,20 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
         SystemExit: help was asked for, or the words are wrong.
     """
     name = words[0] if words else ""
-    module = _load(COMMANDS[name]) if name in COMMANDS else None
+    module = load(COMMANDS[name]) if name in COMMANDS else None
     return _parser(name, module).parse_args(words)
 
 
-def _load(command: Command) -> ModuleType:
+def load(command: Command) -> ModuleType:
+    """The module of a subcommand.
+
+    Raises:
+        DragomanError: it needs a package that is not installed; names the extra.
+    """
     try:
         return importlib.import_module(command.module)
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] in ("model", "export", "serving"):
+        if (error.name or "").partition(".")[0] in PACKAGES:
             raise
         raise DragomanError(
             f"this command needs the package {error.name!r}; "

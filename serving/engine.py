@@ -1,10 +1,10 @@
-"""The two verbs of every engine: encode and step. Search and scheduler know no more."""
+"""What every engine offers: sentences join, step and leave. Search and scheduler know no more."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,55 +67,55 @@ class Candidates:
     token: Ids
 
 
-class Memory(Protocol):
-    """Cross-attention keys and values of B sentences, as the engine keeps them."""
+@dataclasses.dataclass(frozen=True)
+class Rows:
+    """The rows of one step: the live beams of all sentences in flight, sentence by sentence.
 
-    @property
-    def sentences(self) -> int:
-        """B."""
+    Attributes:
+        sentence: (N,) its sentence's place among those in flight, ascending; each has a row.
+        token: (N,) newest token of each row.
+        position: (N,) its position in the row's target, from 0. Rows may differ.
+        parent: (N,) the row of the previous step that each continues; any where the position is 0.
+    """
+
+    sentence: Ids
+    token: Ids
+    position: Ids
+    parent: Ids
+
+    def places(self) -> tuple[Ids, int]:
+        """Each row's place (N,) among those of its sentence, and the most rows of a sentence."""
+        counts = np.bincount(self.sentence)
+        first = np.cumsum(counts) - counts
+        return np.arange(len(self.sentence)) - first[self.sentence], int(counts.max())
+
+
+class Decoder(Protocol):
+    """Sentences in flight on an engine, with all that their next step needs."""
+
+    def join(self, source: Ids, lengths: Ids) -> None:
+        """Encode padded ids (B, S) of lengths (B,); their sentences follow those in flight."""
         ...
 
-    def join(self, other: Self) -> Self:
-        """The sentences of both, other's after ours."""
+    def select(self, sentences: Ids) -> None:
+        """Keep the sentences at these places, ascending; the others leave."""
         ...
 
-    def select(self, sentences: Ids) -> Self:
-        """The sentences at these indices, in this order."""
+    def step(self, rows: Rows) -> Candidates:
+        """Append one token to every row and rank what may follow, (N, C)."""
         ...
 
 
-M = TypeVar("M", bound=Memory)
-C = TypeVar("C")
-
-
-class Engine(Protocol[M, C]):
-    """A translation model behind two verbs. M and C are the engine's own memory and cache."""
+class Engine(Protocol):
+    """A translation model that decodes sentences together."""
 
     @property
     def spec(self) -> EngineSpec:
         """The model's sizes and special ids."""
         ...
 
-    def encode(self, source: Ids, lengths: Ids) -> M:
-        """Run the encoder: padded ids (B, S) and lengths (B,) -> memory of B sentences."""
-        ...
-
-    def step(
-        self, memory: M, cache: C | None, token: Ids, position: Ids, parent: Ids
-    ) -> tuple[Candidates, C]:
-        """Append one token to every row and rank what may follow.
-
-        Args:
-            memory: B sentences; row n belongs to sentence n // K, with K = N / B.
-            cache: what the previous step returned; None before the first.
-            token: (N,) newest token of each row.
-            position: (N,) its position in the row's target, from 0. Rows may differ.
-            parent: (N,) the row of the previous step that each row continues; any valid
-                row (or 0 without a cache) where the position is 0.
-
-        Returns:
-            The candidates of each row, and the cache for the next step.
-        """
+    def decoder(self) -> Decoder:
+        """A new decoder with nothing in flight."""
         ...
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from serving.batch import Batch, Hypothesis, Sentence
 from serving.engine import Engine
@@ -14,11 +13,12 @@ DEFAULT_ROWS = 256
 
 
 def search(
-    engine: Engine[Any, Any],
+    engine: Engine,
     sentences: Sequence[Sequence[int]],
     options: DecodingOptions,
     rows: int = DEFAULT_ROWS,
     on_done: Callable[[int], object] | None = None,
+    max_length: int | None = None,
 ) -> list[list[Hypothesis]]:
     """Beam search over all sentences, the longest first, refilled as sentences end.
 
@@ -26,6 +26,7 @@ def search(
         sentences: source ids, each closed by EOS; an empty one has the empty translation.
         rows: most rows of one step, N.
         on_done: called with the number of sentences that just ended.
+        max_length: longest output in tokens, EOS included (default: `max_output_length`).
 
     Returns:
         For each sentence its hypotheses, best first.
@@ -38,7 +39,7 @@ def search(
         free = room - len(batch.sentences)
         if waiting and 2 * free >= room:  # a half-empty batch: encoding pays in groups
             joining, waiting = waiting[-free:], waiting[:-free]
-            batch.join([Sentence(sentences[i], options, i) for i in reversed(joining)])
+            batch.join([Sentence(sentences[i], options, i, max_length) for i in reversed(joining)])
         ended = batch.step()
         for sentence, hypotheses in ended:
             answers[sentence.ticket] = hypotheses

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from serving.engine import Engine
 from serving.options import DecodingOptions
@@ -39,7 +39,7 @@ class Translator(Protocol):
 class LocalTranslator:
     """Translates in this process, with any engine."""
 
-    def __init__(self, engine: Engine[Any, Any], codec: TextCodec) -> None:
+    def __init__(self, engine: Engine, codec: TextCodec) -> None:
         self._engine = engine
         self._codec = codec
 

@@ -12,6 +12,7 @@ from model.engine import on_host
 from model.recurrent.gru import Annotations, GruModel
 from model.step import best_candidates
 from serving.engine import Candidates, EngineSpec, Ids
+from serving.grid import GridDecoder
 from serving.options import MAX_BEAM_SIZE
 
 
@@ -72,6 +73,10 @@ class GruEngine:
             eos_id=config.eos_id,
         )
 
+    def decoder(self) -> GridDecoder[GruMemory, list[Tensor]]:
+        """A new decoder with nothing in flight."""
+        return GridDecoder(self)
+
     def encode(self, source: Ids, lengths: Ids) -> GruMemory:
         """Padded ids (B, S) and lengths (B,) -> memory."""
         with torch.inference_mode():
@@ -87,7 +92,7 @@ class GruEngine:
         position: Ids,
         parent: Ids,
     ) -> tuple[Candidates, list[Tensor]]:
-        """One token for each row; see `serving.engine.Engine.step`."""
+        """One token for each row; see `serving.grid.GridEngine.step`."""
         beams = len(token) // memory.sentences
         ids, rows = (torch.from_numpy(a).to(self._device) for a in (token, parent))
         begins = torch.from_numpy(position == 0).to(self._device)[:, None]  # (N, 1)

@@ -1,8 +1,7 @@
-"""The ONNX Runtime engine."""
+"""The ONNX Runtime engine on CPUs."""
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +9,17 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from serving.engine import Candidates, EngineSpec, Ids
+from serving.engine import Candidates, EngineSpec, Ids, Rows
+from serving.engines.columns import GRANULE, Columns
+from serving.engines.slots import Floats, Slots
 from serving.errors import ConfigError
+
+MASKED = -1e4
+"""Added to the score of a column that a row does not see: exp() of the sum is exactly 0."""
+
+MIN_BEAMS = 2
+"""Least width of the attention's grid: products of one row are summed in another order, so
+that a lone sentence would differ in the last bits from the same one in company."""
 
 
 def cross_names(layers: int) -> list[str]:
@@ -22,47 +30,6 @@ def cross_names(layers: int) -> list[str]:
 def cache_names(layers: int, prefix: str) -> list[str]:
     """Names of the self-attention cache, `past` as input or `present` as output of a step."""
     return [f"{prefix}_{kind}.{layer}" for layer in range(layers) for kind in ("key", "value")]
-
-
-@dataclasses.dataclass(frozen=True)
-class OnnxMemory:
-    """Cross-attention keys and values: arrays (B, H, S, D/H), and source lengths (B,)."""
-
-    lengths: Ids
-    cross: list[Any]
-    """ONNX Runtime's own values, so that a step does not copy them."""
-
-    @property
-    def sentences(self) -> int:
-        """B."""
-        return len(self.lengths)
-
-    def join(self, other: OnnxMemory) -> OnnxMemory:
-        """The sentences of both, padded to the longer source."""
-        lengths = np.concatenate((self.lengths, other.lengths))
-        pairs = zip(self.cross, other.cross, strict=True)
-        return OnnxMemory(lengths, [_value(_stack(a.numpy(), b.numpy())) for a, b in pairs])
-
-    def select(self, sentences: Ids) -> OnnxMemory:
-        """The sentences at these indices, cut to the longest of them."""
-        lengths = self.lengths[sentences]
-        width = int(lengths.max())
-        cut = [_value(value.numpy()[sentences, :, :width]) for value in self.cross]
-        return OnnxMemory(lengths, cut)
-
-
-def _stack(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
-    """Stack (B, H, S, D/H) on axis B, the shorter S padded with zeros."""
-    count, heads, _, width = first.shape
-    length = max(first.shape[2], second.shape[2])
-    joined = np.zeros((count + len(second), heads, length, width), dtype=first.dtype)
-    joined[:count, :, : first.shape[2]] = first
-    joined[count:, :, : second.shape[2]] = second
-    return joined
-
-
-def _value(array: NDArray[Any]) -> Any:
-    return onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(array))
 
 
 class OnnxEngine:
@@ -83,44 +50,164 @@ class OnnxEngine:
             ConfigError: a graph is missing or ONNX Runtime refuses it.
         """
         self.spec = spec
-        self._encoder = _session(encoder, threads)
-        self._step = _session(decoder_step, threads)
-        layers = spec.decoder_layers
-        self._cross = cross_names(layers)
-        self._past = cache_names(layers, "past")
-        self._outputs = ["log_prob", "candidate", *cache_names(layers, "present")]
-        empty = np.zeros((1, spec.heads, 0, spec.d_head), dtype=np.float32)
-        self._empty = _value(empty)
+        self.encoder_session = _session(encoder, threads)
+        self.step_session = _session(decoder_step, threads)
 
-    def encode(self, source: Ids, lengths: Ids) -> OnnxMemory:
-        """Padded ids (B, S) and lengths (B,) -> memory."""
-        feed = {"source": _value(source), "lengths": _value(lengths)}
-        return OnnxMemory(lengths, self._encoder.run_with_ort_values(self._cross, feed))
+    def decoder(self) -> OnnxDecoder:
+        """A new decoder with nothing in flight."""
+        return OnnxDecoder(self)
 
-    def step(
-        self, memory: OnnxMemory, cache: list[Any] | None, token: Ids, position: Ids, parent: Ids
-    ) -> tuple[Candidates, list[Any]]:
-        """One token for each row; see `serving.engine.Engine.step`."""
-        if cache is None:
-            cache = [self._empty] * len(self._past)
-        shape = (memory.sentences, -1)  # (B, K)
+
+class OnnxDecoder:
+    """Sentences in flight; see `serving.engine.Decoder`.
+
+    Every sentence has a slot of the key and value arrays; the first B slots are in use. Linear
+    layers see the N rows alone; attention sees a grid (B, K) of slots and beams.
+    """
+
+    def __init__(self, engine: OnnxEngine) -> None:
+        spec = engine.spec
+        self._spec = spec
+        self._encoder = engine.encoder_session
+        self._step = engine.step_session
+        self._cross_names = cross_names(spec.decoder_layers)
+        self._past_names = cache_names(spec.decoder_layers, "past")
+        self._present_names = cache_names(spec.decoder_layers, "present")
+        self._cross = Slots(len(self._cross_names), spec.heads, spec.d_head)
+        self._cache = Slots(len(self._past_names), spec.heads, spec.d_head)
+        self._columns = Columns()
+        self._slot: Ids = np.zeros(0, dtype=np.int64)
+        self._lengths: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
+        self._binding = self._step.io_binding()
+        self._bound: list[Any] = []
+
+    def join(self, source: Ids, lengths: Ids) -> None:
+        """Encode sentences; they follow those in flight."""
+        count, width = len(source), max(2, int(lengths.max()))
+        encoded = self._encode(source, lengths, width)
+        in_flight = len(self._slot)
+        total = in_flight + count
+        slots = np.setdiff1d(np.arange(total), self._slot)[:count]
+        if in_flight:
+            self._cross.reserve(total, self._cross_width(width))
+            self._cross.write(slots, encoded)
+        else:
+            self._cross.adopt(encoded)
+        self._slot = np.concatenate((self._slot, slots))
+        kept = self._lengths
+        self._lengths = np.zeros(max(total, len(kept)), dtype=np.int32)
+        self._lengths[: len(kept)] = kept
+        self._lengths[slots] = lengths
+        self._bound = []
+
+    def select(self, sentences: Ids) -> None:
+        """Keep the sentences at these places; their slots are closed up before the next step."""
+        self._slot = self._slot[sentences]
+        self._bound = []
+
+    def step(self, rows: Rows) -> Candidates:
+        """One token for each row."""
+        self._close_gaps()
+        place, beams = rows.places()
+        beams = max(MIN_BEAMS, beams)
+        column, visible = self._columns.append(rows)
+        if self._cache.reserve(len(self._slot), self._columns.width) or not self._bound:
+            self._bind_slots()
+        slot = self._slot[rows.sentence]
+        cell = slot * beams + place
+        grid = np.zeros(len(self._slot) * beams, dtype=np.int64)
+        grid[cell] = np.arange(len(cell))
+        bias = np.full((len(grid), visible.shape[1]), MASKED, dtype=np.float32)
+        bias[cell] = np.where(visible, np.float32(0), np.float32(MASKED))
         feed = {
-            "token": _value(token.reshape(shape)),
-            "position": _value(position.reshape(shape)),
-            "parent": _value(parent.reshape(shape)),
-            "lengths": _value(memory.lengths),
-            **dict(zip(self._cross, memory.cross, strict=True)),
-            **dict(zip(self._past, _trim(cache, int(position.max())), strict=True)),
+            "token": rows.token,
+            "position": rows.position,
+            "grid": grid.reshape(-1, beams),
+            "cell": cell,
+            "write": self._write_index(slot, column),
+            "bias": bias.reshape(len(self._slot), 1, beams, -1),
         }
-        outputs = self._step.run_with_ort_values(self._outputs, feed)
-        return Candidates(outputs[0].numpy(), outputs[1].numpy()), outputs[2:]
+        return self._run(feed, len(cell))
+
+    def _cross_width(self, joining: int) -> int:
+        """S for those in flight and some of that width; it changes seldom, since all is copied."""
+        needed = max(joining, int(self._lengths[self._slot].max()))
+        now = self._cross.width
+        return now if needed <= now <= 2 * needed else -(-needed // GRANULE) * GRANULE
+
+    def _encode(self, source: Ids, lengths: Ids, width: int) -> list[Floats]:
+        """Keys and values (B, H, S, D/H); tokens are packed, so that padding costs nothing."""
+        inside = np.arange(source.shape[1]) < lengths[:, None]
+        cell = np.flatnonzero(np.pad(inside, ((0, 0), (0, width - source.shape[1]))))
+        grid = np.zeros(len(source) * width, dtype=np.int64)
+        grid[cell] = np.arange(len(cell))
+        feed = {
+            "source": source[inside],
+            "position": cell % width,
+            "grid": grid.reshape(-1, width),
+            "cell": cell,
+            "lengths": lengths.astype(np.int32),
+        }
+        shape = (len(source), self._spec.heads, width, self._spec.d_head)
+        outputs = [np.empty(shape, dtype=np.float32) for _ in self._cross_names]
+        binding = self._encoder.io_binding()
+        for name, values in feed.items():
+            binding.bind_cpu_input(name, values)
+        for name, output in zip(self._cross_names, outputs, strict=True):
+            binding.bind_ortvalue_output(name, _value(output))
+        self._encoder.run_with_iobinding(binding)
+        return outputs
+
+    def _close_gaps(self) -> None:
+        """Move the last slots into those that sentences left."""
+        count = len(self._slot)
+        late = np.flatnonzero(self._slot >= count)
+        if late.size == 0:
+            return
+        gaps = np.setdiff1d(np.arange(count), self._slot)
+        source = self._slot[late]
+        self._cross.move(source, gaps)
+        self._cache.move(source, gaps)
+        self._lengths[gaps] = self._lengths[source]
+        self._slot[late] = gaps
+
+    def _bind_slots(self) -> None:
+        """Bind all keys and values; the cache is input and output in one place."""
+        count = len(self._slot)
+        lengths = _value(self._lengths[:count])
+        cross = [_value(array) for array in self._cross.first(count)]
+        cache = [_value(array) for array in self._cache.first(count)]
+        self._binding.bind_ortvalue_input("lengths", lengths)
+        for name, value in zip(self._cross_names, cross, strict=True):
+            self._binding.bind_ortvalue_input(name, value)
+        for past, present, value in zip(self._past_names, self._present_names, cache, strict=True):
+            self._binding.bind_ortvalue_input(past, value)
+            self._binding.bind_ortvalue_output(present, value)
+        self._bound = [lengths, *cross, *cache]
+
+    def _write_index(self, slot: Ids, column: Ids) -> Ids:
+        """Where each row's new key and value go: (N x H, 3), slot, head, column."""
+        heads = self._spec.heads
+        index = np.empty((len(slot), heads, 3), dtype=np.int64)
+        index[:, :, 0] = slot[:, None]
+        index[:, :, 1] = np.arange(heads)
+        index[:, :, 2] = column[:, None]
+        return index.reshape(-1, 3)
+
+    def _run(self, feed: dict[str, NDArray[Any]], rows: int) -> Candidates:
+        shape = (rows, self._spec.candidates)
+        found = Candidates(np.empty(shape, dtype=np.float32), np.empty(shape, dtype=np.int64))
+        for name, array in feed.items():
+            self._binding.bind_cpu_input(name, array)
+        self._binding.bind_ortvalue_output("log_prob", _value(found.log_prob))
+        self._binding.bind_ortvalue_output("candidate", _value(found.token))
+        self._step.run_with_iobinding(self._binding)
+        return found
 
 
-def _trim(cache: list[Any], columns: int) -> list[Any]:
-    """Keep the last columns, those that the oldest row can see."""
-    if cache[0].shape()[2] <= columns:
-        return cache
-    return [_value(value.numpy()[:, :, value.shape()[2] - columns :]) for value in cache]
+def _value(array: NDArray[Any]) -> Any:
+    """ONNX Runtime's view of an array, which shares its memory."""
+    return onnxruntime.OrtValue.ortvalue_from_numpy(array)
 
 
 def _session(graph: Path | bytes, threads: int) -> Any:

@@ -1,4 +1,4 @@
-"""The exported graphs against PyTorch."""
+"""The portable graphs, those that TensorRT takes, against PyTorch; what refuses a wrong export."""
 
 from __future__ import annotations
 
@@ -8,39 +8,26 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from export.bundle_writer import write_bundle
 from export.onnx_graphs import Graphs, export_graphs
 from export.proof import ProofError, prove
-from model.config import ModelConfig
 from model.engine import TorchEngine
 from model.transformer import Transformer
 from serving.batch import Batch, Hypothesis, Sentence
 from serving.bundle import Bundle, find_bundle
-from serving.engine import Engine, Ids, pad
-from serving.engines.onnx import OnnxEngine
+from serving.engine import Ids, pad
 from serving.errors import ConfigError
+from serving.grid import GridDecoder, GridEngine
 from serving.options import DecodingOptions
 from serving.search import search
-
-SMALL = {
-    "preset": "tiny",
-    "vocab_size": 90,
-    "d_model": 32,
-    "d_ff": 48,
-    "encoder_layers": 2,
-    "decoder_layers": 2,
-}
+from tests.parity.models import random_sentences, small_model
+from tests.parity.portable_engine import PortableEngine
 
 
 @pytest.fixture(scope="module", params=["post", "pre"])
 def transformer(request: pytest.FixtureRequest) -> Transformer:
-    torch.manual_seed(11)
-    model = Transformer(ModelConfig.from_dict({**SMALL, "norm": request.param})).eval()
-    for parameter in model.parameters():
-        torch.nn.init.normal_(parameter, std=0.35)
-    return model
+    return small_model(norm=request.param)
 
 
 @pytest.fixture(scope="module")
@@ -49,16 +36,9 @@ def graphs(transformer: Transformer) -> Graphs:
 
 
 @pytest.fixture(scope="module")
-def engines(transformer: Transformer, graphs: Graphs) -> tuple[TorchEngine, OnnxEngine]:
+def engines(transformer: Transformer, graphs: Graphs) -> tuple[TorchEngine, PortableEngine]:
     reference = TorchEngine(transformer)
-    encoder, step = graphs.encoder.SerializeToString(), graphs.decoder_step.SerializeToString()
-    return reference, OnnxEngine(encoder, step, reference.spec, threads=1)
-
-
-def random_sentences(random: np.random.Generator, count: int, longest: int) -> list[list[int]]:
-    return [
-        [*random.integers(3, 90, random.integers(0, longest)).tolist(), 2] for _ in range(count)
-    ]
+    return reference, PortableEngine(graphs, reference.spec)
 
 
 def test_graphs_hold_no_path_of_this_machine(graphs: Graphs) -> None:
@@ -73,12 +53,12 @@ def test_graphs_hold_no_path_of_this_machine(graphs: Graphs) -> None:
 @pytest.mark.parametrize("beams", [1, 2, 5, 8])
 @pytest.mark.parametrize("longest", [1, 6, 40])
 def test_steps_of_any_shape_and_age_agree(
-    engines: tuple[TorchEngine, OnnxEngine], batch: int, beams: int, longest: int
+    engines: tuple[TorchEngine, PortableEngine], batch: int, beams: int, longest: int
 ) -> None:
     """Shapes other than the traced ones (B 2, K 3, S 5, T 4), rows of random age and parent."""
     random = np.random.default_rng(batch * 100 + beams * 10 + longest)
     source, lengths = pad(random_sentences(random, batch, longest), 0)
-    both: tuple[Engine[Any, Any], ...] = engines
+    both: tuple[GridEngine[Any, Any], ...] = engines
     memories = [engine.encode(source, lengths) for engine in both]
     caches: list[Any] = [None, None]
     rows = batch * beams
@@ -100,7 +80,7 @@ def test_steps_of_any_shape_and_age_agree(
 
 
 def test_a_step_keeps_no_more_columns_than_the_oldest_row_sees(
-    engines: tuple[TorchEngine, OnnxEngine],
+    engines: tuple[TorchEngine, PortableEngine],
 ) -> None:
     _, engine = engines
     memory = engine.encode(*pad([[5, 2]], 0))
@@ -112,12 +92,12 @@ def test_a_step_keeps_no_more_columns_than_the_oldest_row_sees(
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])
-def test_translations_agree(engines: tuple[TorchEngine, OnnxEngine], beam_size: int) -> None:
+def test_translations_agree(engines: tuple[TorchEngine, PortableEngine], beam_size: int) -> None:
     sentences = random_sentences(np.random.default_rng(0), 20, 12)
     assert prove(*engines, sentences, beams=(beam_size,)).largest_difference < 1e-4
 
 
-def test_company_changes_nothing(engines: tuple[TorchEngine, OnnxEngine]) -> None:
+def test_company_changes_nothing(engines: tuple[TorchEngine, PortableEngine]) -> None:
     """Sentences that join and leave at random moments are translated as alone."""
     random = np.random.default_rng(5)
     for engine in engines:
@@ -147,6 +127,9 @@ class WrongEngine:
         self._engine, self._log_prob, self._token = engine, log_prob, token
         self.spec = engine.spec
 
+    def decoder(self) -> GridDecoder[Any, Any]:
+        return GridDecoder(self)
+
     def encode(self, source: Ids, lengths: Ids) -> Any:
         return self._engine.encode(source, lengths)
 
@@ -163,7 +146,7 @@ class WrongEngine:
     [(2e-4, 0, "differ by up to"), (float("nan"), 0, "differ by up to"), (0.0, 1, "translations")],
 )
 def test_a_wrong_engine_is_refused(
-    engines: tuple[TorchEngine, OnnxEngine], log_prob: float, token: int, message: str
+    engines: tuple[TorchEngine, PortableEngine], log_prob: float, token: int, message: str
 ) -> None:
     sentences = random_sentences(np.random.default_rng(1), 4, 8)
     with pytest.raises(ProofError, match=message):
@@ -171,7 +154,7 @@ def test_a_wrong_engine_is_refused(
 
 
 def test_a_bundle_is_refused_when_a_file_is_of_another_export(
-    tmp_path: Path, engines: tuple[TorchEngine, OnnxEngine], graphs: Graphs
+    tmp_path: Path, engines: tuple[TorchEngine, PortableEngine], graphs: Graphs
 ) -> None:
     vocabulary = tmp_path / "source.model"
     vocabulary.write_bytes(b"vocabulary")

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
 
 from model.translation_model import TranslationModel
-from serving.engine import Engine, pad
+from serving.engine import Engine, Rows, pad
 
 
 def assert_cached_step_equals_parallel_pass(
-    model: TranslationModel, engine: Engine[Any, Any], seed: int
+    model: TranslationModel, engine: Engine, seed: int
 ) -> None:
     """Random targets, reordered at random at every step as beam search would."""
     random = np.random.default_rng(seed)
     sentences = [[*random.integers(3, 40, random.integers(1, 9)).tolist(), 2] for _ in range(3)]
     source, lengths = pad(sentences, 0)
-    memory, cache, beams = engine.encode(source, lengths), None, 2
+    decoder, beams = engine.decoder(), 2
+    decoder.join(source, lengths)
     rows = len(sentences) * beams
     sentence_of = np.arange(rows) // beams
     prefixes = np.full((rows, 1), 1)
     parent = np.zeros(rows, dtype=np.int64)
     for step in range(7):
         position = np.full(rows, step)
-        found, cache = engine.step(memory, cache, prefixes[:, -1].copy(), position, parent)
+        found = decoder.step(Rows(sentence_of, prefixes[:, -1].copy(), position, parent))
         with torch.inference_mode():
             hidden = model(
                 torch.from_numpy(source[sentence_of]),

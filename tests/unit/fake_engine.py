@@ -8,6 +8,7 @@ import zlib
 import numpy as np
 
 from serving.engine import Candidates, EngineSpec, Ids, Scores
+from serving.grid import GridDecoder
 
 START, EOS = 1, 2
 
@@ -54,6 +55,9 @@ class FakeEngine:
         )
         self.steps = 0
         self.largest_step = 0
+
+    def decoder(self) -> GridDecoder[FakeMemory, list[tuple[int, ...]]]:
+        return GridDecoder(self)
 
     def encode(self, source: Ids, lengths: Ids) -> FakeMemory:
         return FakeMemory([tuple(row[:n]) for row, n in zip(source.tolist(), lengths, strict=True)])

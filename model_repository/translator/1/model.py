@@ -8,11 +8,12 @@ from typing import Any
 import triton_python_backend_utils as pb_utils
 
 from serving.bundle import Bundle
-from serving.scheduler import DEFAULT_ROWS, Scheduler
+from serving.scheduler import DEFAULT_ROWS, DEFAULT_TOKENS, Scheduler
 from serving.triton.settings import (
     BUNDLE,
     ROWS,
     THREADS,
+    TOKENS,
     bundle_path,
     model_settings,
     positive_setting,
@@ -25,11 +26,12 @@ class TritonPythonModel:
 
     def initialize(self, args: Mapping[str, str]) -> None:
         """Load the engine of the bundle and start its scheduler."""
-        settings = model_settings(args, known=(BUNDLE, ROWS, THREADS))
+        settings = model_settings(args, known=(BUNDLE, ROWS, TOKENS, THREADS))
         bundle = Bundle.open(bundle_path(args, settings))
         engine = bundle.engine(positive_setting(settings, THREADS, default=0))
         rows = positive_setting(settings, ROWS, default=DEFAULT_ROWS)
-        self._scheduler = Scheduler(engine, rows)
+        tokens = positive_setting(settings, TOKENS, default=DEFAULT_TOKENS)
+        self._scheduler = Scheduler(engine, rows, tokens)
         self._translator = Translator(pb_utils, self._scheduler, bundle.spec.vocab_size)
 
     def execute(self, requests: list[Any]) -> None:

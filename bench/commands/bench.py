@@ -1,0 +1,61 @@
+"""`dragoman bench`: measurements that can be repeated, each a subcommand."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+from serving.cli import Command, load
+
+SUBCOMMANDS = {
+    "engines": Command(
+        "bench.commands.engines",
+        "our CPU engines beside CTranslate2, Hugging Face and PyTorch",
+        "bench",
+    ),
+}
+
+EXAMPLES = """\
+examples:
+  dragoman bench engines
+  dragoman bench engines --checkpoint runs/tatoeba-en-de/averaged --text test.en.gz
+
+`dragoman bench MEASUREMENT --help` shows the options and examples of a measurement.
+"""
+
+
+class SubcommandParser(argparse.ArgumentParser):
+    """Imports the subcommand's module only when its own words are parsed."""
+
+    command: Command
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Declare the module's arguments, then parse."""
+        module = load(self.command)
+        self.epilog = module.EXAMPLES
+        module.add_arguments(self)
+        self.set_defaults(run=module.run)
+        return super().parse_known_args(args, namespace)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the subcommands."""
+    subcommands = parser.add_subparsers(
+        metavar="MEASUREMENT", required=True, parser_class=SubcommandParser
+    )
+    for name, command in SUBCOMMANDS.items():
+        sub = subcommands.add_parser(
+            name,
+            help=command.help,
+            description=command.help,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        sub.command = command
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Hand over to the subcommand; argparse has refused words without one."""
+    raise AssertionError(f"no subcommand in {arguments}")

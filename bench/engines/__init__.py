@@ -1,0 +1,1 @@
+"""Translation engines side by side: the same weights, sentences, search and threads."""

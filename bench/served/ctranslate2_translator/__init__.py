@@ -1,0 +1,1 @@
+"""The Triton model that stands for the usual way: a Python backend around CTranslate2."""

@@ -1,0 +1,83 @@
+"""Encoder and decoder step as ONNX Runtime runs them fastest on CPUs."""
+
+from __future__ import annotations
+
+import onnx
+import torch
+from torch.export import Dim
+
+from export.cpu.encoder import PackedEncoder
+from export.cpu.precision import Precision
+from export.cpu.step import RowStep
+from export.onnx_graphs import Graphs, check_exportable
+from export.trace import trace
+from model.transformer import Transformer
+from serving.engines.onnx import cache_names, cross_names
+from serving.options import MAX_BEAM_SIZE
+
+STEP_INPUTS = ("token", "position", "grid", "cell", "write", "bias", "lengths")
+ENCODER_INPUTS = ("source", "position", "grid", "cell", "lengths")
+
+
+def cpu_graphs(transformer: Transformer, precision: Precision) -> Graphs:
+    """Trace both graphs; `transformer` must be in evaluation mode.
+
+    Raises:
+        ConfigError: its keys are of another width than its values.
+    """
+    check_exportable(transformer)
+    with torch.no_grad():
+        return Graphs(_encoder(transformer, precision), _step(transformer, precision))
+
+
+def _encoder(transformer: Transformer, precision: Precision) -> onnx.ModelProto:
+    tokens, (batch, longest) = Dim("M"), (Dim("B"), Dim("S"))
+    inputs = {
+        "source": torch.arange(3, 10),
+        "position": torch.tensor([0, 1, 2, 3, 4, 0, 1]),
+        "grid": torch.tensor([[0, 1, 2, 3, 4], [5, 6, 0, 0, 0]]),
+        "cell": torch.tensor([0, 1, 2, 3, 4, 5, 6]),
+        "lengths": torch.tensor([5, 2], dtype=torch.int32),
+    }
+    dynamic = {
+        "source": {0: tokens},
+        "position": {0: tokens},
+        "grid": {0: batch, 1: longest},
+        "cell": {0: tokens},
+        "lengths": {0: batch},
+    }
+    names = cross_names(transformer.config.decoder_layers)
+    module = PackedEncoder(transformer, precision)
+    return trace(module, inputs, dynamic, ENCODER_INPUTS, names)
+
+
+def _step(transformer: Transformer, precision: Precision) -> onnx.ModelProto:
+    config = transformer.config
+    layers, heads, width = config.decoder_layers, config.heads, config.d_head
+    rows, batch, beams, columns, longest, writes = map(Dim, ("N", "B", "K", "L", "S", "NH"))
+    inputs = {
+        "token": torch.tensor([3, 4, 5, 6, 7]),
+        "position": torch.tensor([2, 2, 2, 1, 1]),
+        "grid": torch.tensor([[0, 1, 2], [3, 4, 0]]),
+        "cell": torch.tensor([0, 1, 2, 3, 4]),
+        "write": torch.ones(5 * heads, 3, dtype=torch.int64),
+        "bias": torch.zeros(2, 1, 3, 7),
+        "lengths": torch.tensor([6, 2], dtype=torch.int32),
+        "cross": [torch.randn(2, heads, 6, width) for _ in range(2 * layers)],
+        "cache": [torch.randn(2, heads, 7, width) for _ in range(2 * layers)],
+    }
+    dynamic = {
+        "token": {0: rows},
+        "position": {0: rows},
+        "grid": {0: batch, 1: beams},
+        "cell": {0: rows},
+        "write": {0: writes},
+        "bias": {0: batch, 2: beams, 3: columns},
+        "lengths": {0: batch},
+        "cross": [{0: batch, 2: longest}] * (2 * layers),
+        "cache": [{0: batch, 2: columns}] * (2 * layers),
+    }
+    names = [*STEP_INPUTS, *cross_names(layers), *cache_names(layers, "past")]
+    outputs = ["log_prob", "candidate", *cache_names(layers, "present")]
+    module = RowStep(transformer, precision, 2 * MAX_BEAM_SIZE)
+    return trace(module, inputs, dynamic, names, outputs)

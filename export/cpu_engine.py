@@ -1,0 +1,44 @@
+"""A model in memory as the engine that serves it on CPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from export.cpu.calibration import calibrate
+from export.cpu.graphs import cpu_graphs
+from export.cpu.precision import Fp32, Int8, Precision
+from export.onnx_graphs import Graphs
+from model.engine import engine_spec
+from model.transformer import Transformer
+from serving.engine import EngineSpec
+from serving.engines.onnx import OnnxEngine
+
+PrecisionName = Literal["fp32", "int8"]
+
+
+def precise_graphs(
+    transformer: Transformer, precision: PrecisionName, calibration: Sequence[Sequence[int]]
+) -> Graphs:
+    """Both graphs in that precision; `calibration` are source ids, for INT8 alone."""
+    layers: Precision = Fp32()
+    if precision == "int8":
+        layers = Int8(calibrate(transformer, calibration))
+    return cpu_graphs(transformer, layers)
+
+
+def cpu_engine(
+    transformer: Transformer,
+    precision: PrecisionName,
+    calibration: Sequence[Sequence[int]],
+    threads: int = 0,
+) -> OnnxEngine:
+    """The engine of a model in evaluation mode; `threads` 0 takes one a core."""
+    graphs = precise_graphs(transformer, precision, calibration)
+    return open_graphs(graphs, engine_spec(transformer), threads)
+
+
+def open_graphs(graphs: Graphs, spec: EngineSpec, threads: int = 0) -> OnnxEngine:
+    """The engine of graphs in memory; `threads` 0 takes one a core."""
+    contents = (graphs.encoder.SerializeToString(), graphs.decoder_step.SerializeToString())
+    return OnnxEngine(*contents, spec, threads)

@@ -1,0 +1,141 @@
+"""Sentences that wait for free rows, in an order that is fair between their requests.
+
+Every sentence gets its place when it comes, so that no later one can push it back for ever: the
+cost of what a request asks for, counted in tokens from its first sentence on, is cut into rounds,
+and a new request starts in the round after the one being served. Within a round, sentences with
+less before them in their own request go first. So a single sentence passes a request of a
+thousand, and each of the thousand is reached after finitely many others, however many come.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Hashable, Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+from serving.batch import Sentence, Ticket
+
+Owner = TypeVar("Owner", bound=Hashable)
+
+ROUND_TOKENS = 512
+"""Cost of one request's share of a round: a sentence or two of usual length and beam size."""
+
+GROUP_TOKENS = 512
+"""Source tokens, padding included, encoded at once.
+
+With the base model (D = 512, six layers, V = 37,000) a source token costs about half as much as a
+row of a step, so a full group takes about as long as two steps of 128 rows, the most that what is
+in flight has to wait. It is some ten times what leaves a full batch in one step.
+"""
+
+SHORT_TOKENS = 16
+"""Sentences up to this length are encoded together, whatever the padding."""
+
+
+class _Entry(NamedTuple, Generic[Owner, Ticket]):
+    """A waiting sentence; entries compare by their first three fields, which differ."""
+
+    round: int
+    before: int
+    """Tokens of the request's sentences before this one."""
+    number: int
+    owner: Owner
+    sentence: Sentence[Ticket]
+
+
+class Waiting(Generic[Owner, Ticket]):
+    """The queue of all requests' sentences. An owner stands for a request. Not thread-safe."""
+
+    def __init__(self) -> None:
+        self._heap: list[_Entry[Owner, Ticket]] = []
+        self._left: dict[Owner, int] = {}
+        self._count = 0
+        self._round = 0
+        self._numbers = itertools.count()
+
+    def __len__(self) -> int:
+        """Sentences that wait."""
+        return self._count
+
+    def add(self, owner: Owner, sentences: Sequence[Sentence[Ticket]]) -> None:
+        """Queue the sentences of a new request; the longest is served first."""
+        before = 0
+        for sentence in sorted(sentences, key=lambda s: -len(s.ids)):
+            turn = self._round + 1 + before // ROUND_TOKENS
+            entry = _Entry(turn, before, next(self._numbers), owner, sentence)
+            heapq.heappush(self._heap, entry)
+            before += sentence.tokens
+        self._left[owner] = len(sentences)
+        self._count += len(sentences)
+
+    def drop(self, owner: Owner) -> None:
+        """Forget what still waits of a request, if anything does."""
+        self._count -= self._left.pop(owner, 0)
+        if len(self._heap) > 2 * self._count:  # mostly dropped entries
+            self._heap = [entry for entry in self._heap if entry.owner in self._left]
+            heapq.heapify(self._heap)
+
+    def take(self, rows: int, tokens: int, anyway: bool) -> list[Sentence[Ticket]]:
+        """Remove the next group to encode.
+
+        The group holds the sentence whose turn it is and, of those whose turn comes next and that
+        fit beside it, the ones nearest to its length. While it does not fit, nothing is taken:
+        what becomes free is kept for it.
+
+        Args:
+            rows: free rows.
+            tokens: free tokens.
+            anyway: take the first even where it does not fit; for an empty batch.
+
+        Returns:
+            Sentences of similar length, with at most GROUP_TOKENS tokens if they are several.
+        """
+        fitting = self._pop_fitting(rows, tokens, anyway)
+        if not fitting:
+            return []
+        self._round = fitting[0].round
+        group, others = _split(fitting)
+        for entry in others:
+            heapq.heappush(self._heap, entry)
+        for entry in group:
+            self._count_down(entry.owner)
+        return [entry.sentence for entry in group]
+
+    def _pop_fitting(self, rows: int, tokens: int, anyway: bool) -> list[_Entry[Owner, Ticket]]:
+        fitting: list[_Entry[Owner, Ticket]] = []
+        while self._heap:
+            owner, sentence = self._heap[0].owner, self._heap[0].sentence
+            if owner not in self._left:  # dropped
+                heapq.heappop(self._heap)
+                continue
+            rows -= sentence.rows
+            tokens -= sentence.tokens
+            if min(rows, tokens) < 0 and (fitting or not anyway):
+                break
+            fitting.append(heapq.heappop(self._heap))
+        return fitting
+
+    def _count_down(self, owner: Owner) -> None:
+        self._count -= 1
+        self._left[owner] -= 1
+        if not self._left[owner]:
+            del self._left[owner]
+
+
+Entries = list[_Entry[Owner, Ticket]]
+
+
+def _split(
+    entries: Entries[Owner, Ticket],
+) -> tuple[Entries[Owner, Ticket], Entries[Owner, Ticket]]:
+    """The first, with those nearest to its length that may be encoded with it; the others."""
+    shortest = longest = first = len(entries[0].sentence.ids)
+    nearest = sorted(entries, key=lambda entry: abs(len(entry.sentence.ids) - first))
+    for count, entry in enumerate(nearest):
+        length = len(entry.sentence.ids)
+        shortest, longest = min(shortest, length), max(longest, length)
+        alike = longest <= max(2 * shortest, SHORT_TOKENS)
+        if count and not (alike and (count + 1) * longest <= GROUP_TOKENS):
+            return nearest[:count], nearest[count:]
+    return nearest, []

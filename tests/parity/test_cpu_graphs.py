@@ -1,0 +1,158 @@
+"""The graphs that are served on CPUs: equal to PyTorch in FP32, and never changed by company."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from export.cpu_engine import PrecisionName, cpu_engine
+from export.proof import prove
+from model.engine import TorchEngine
+from model.transformer import Transformer
+from serving.batch import Batch, Hypothesis, Sentence
+from serving.engine import Decoder, Engine, Ids, Rows, pad
+from serving.engines.onnx import OnnxEngine
+from serving.options import DecodingOptions
+from serving.search import search
+from tests.parity.models import random_sentences, small_model
+
+MODELS: dict[str, dict[str, Any]] = {
+    "post": {"norm": "post"},
+    "pre": {"norm": "pre"},
+    "many-groups": {"vocab_size": 1500},  # selection in two stages, the last group not full
+    "window": {"encoder_attention": "window", "attention_span": 2},
+    "learned": {"positions": "learned", "max_positions": 60},
+}
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def transformer(request: pytest.FixtureRequest) -> Transformer:
+    return small_model(**MODELS[request.param])
+
+
+@pytest.fixture(scope="module")
+def engine(transformer: Transformer) -> OnnxEngine:
+    return cpu_engine(transformer, "fp32", (), threads=2)
+
+
+class Flight:
+    """Sentences that join and leave, and rows of random parents, driven through any engine."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = np.random.default_rng(seed)
+        self._beams: list[int] = []
+        self._rows: list[tuple[int, int]] = []
+        """Sentence and position of each row of the last step."""
+
+    def joining(self) -> tuple[Ids, Ids] | None:
+        count = int(self._random.integers(0, 3)) or (not self._beams)
+        if not count:
+            return None
+        self._beams += self._random.integers(1, 6, count).tolist()
+        return pad(random_sentences(self._random, count, 14), 0)
+
+    def leaving(self) -> Ids:
+        """Those who stay, one at least."""
+        stays = self._random.random(len(self._beams)) < 0.85
+        stays[0] = True
+        places: Ids = np.flatnonzero(stays)
+        renamed = {old: new for new, old in enumerate(places.tolist())}
+        self._beams = [self._beams[i] for i in places]
+        self._rows = [(renamed.get(s, -1), p) for s, p in self._rows]
+        return places
+
+    def rows(self) -> Rows:
+        found = []
+        for sentence, beams in enumerate(self._beams):
+            own = [n for n, (s, _) in enumerate(self._rows) if s == sentence]
+            for _ in range(beams if own else 1):  # a new sentence has one live beam
+                parent = int(self._random.choice(own)) if own else 0
+                position = self._rows[parent][1] + 1 if own else 0
+                found.append((sentence, int(self._random.integers(1, 90)), position, parent))
+        self._rows = [(sentence, position) for sentence, _, position, _ in found]
+        return Rows(*(np.array(column, dtype=np.int64) for column in zip(*found, strict=True)))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_step_of_a_random_flight_agrees(
+    transformer: Transformer, engine: OnnxEngine, seed: int
+) -> None:
+    decoders: list[Decoder] = [TorchEngine(transformer).decoder(), engine.decoder()]
+    flight = Flight(seed)
+    for _ in range(40):
+        joining = flight.joining()
+        if joining:
+            for decoder in decoders:
+                decoder.join(*joining)
+        rows = flight.rows()
+        expected, found = (decoder.step(rows) for decoder in decoders)
+        np.testing.assert_allclose(found.log_prob, expected.log_prob, atol=1e-4)
+        np.testing.assert_array_equal(found.token[:, 0], expected.token[:, 0])
+        staying = flight.leaving()
+        for decoder in decoders:
+            decoder.select(staying)
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_translations_agree(transformer: Transformer, engine: OnnxEngine, beam_size: int) -> None:
+    sentences = random_sentences(np.random.default_rng(0), 20, 12)
+    proof = prove(TorchEngine(transformer), engine, sentences, beams=(beam_size,))
+    assert proof.largest_difference < 1e-4
+
+
+def assert_company_changes_nothing(engine: Engine, seed: int, tolerance: float) -> None:
+    """Sentences that join and leave at random moments are translated as alone."""
+    random = np.random.default_rng(seed)
+    cases = [
+        Sentence(ids, DecodingOptions(int(random.integers(1, 9))), n)
+        for n, ids in enumerate(random_sentences(random, 15, 14))
+    ]
+    waiting = list(cases)
+    batch: Batch[int] = Batch(engine)
+    answers: dict[int, list[Hypothesis]] = {}
+    while waiting or batch.sentences:
+        count = int(random.integers(0, 3))
+        if waiting and (count or not batch.sentences):
+            batch.join(waiting[: max(1, count)])
+            waiting = waiting[max(1, count) :]
+        answers.update({s.ticket: found for s, found in batch.step()})
+    for case in cases:
+        [alone] = search(engine, [case.ids], case.options)
+        assert answers[case.ticket][0].ids == alone[0].ids
+        assert answers[case.ticket][0].score == pytest.approx(alone[0].score, abs=tolerance)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_company_changes_nothing_in_fp32(engine: OnnxEngine, seed: int) -> None:
+    assert_company_changes_nothing(engine, seed, tolerance=2e-5)
+
+
+@pytest.fixture(scope="module", params=["post", "many-groups"])
+def int8(request: pytest.FixtureRequest) -> tuple[Transformer, OnnxEngine]:
+    model = small_model(**MODELS[request.param])
+    precision: PrecisionName = "int8"
+    calibration = random_sentences(np.random.default_rng(3), 40, 14)
+    return model, cpu_engine(model, precision, calibration, threads=2)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_company_changes_nothing_in_int8(int8: tuple[Transformer, OnnxEngine], seed: int) -> None:
+    """To the last bit: scales are fixed, and sums of a row never depend on other rows."""
+    assert_company_changes_nothing(int8[1], seed, tolerance=0.0)
+
+
+def test_int8_ranks_nearly_as_fp32(int8: tuple[Transformer, OnnxEngine]) -> None:
+    model, engine = int8
+    source, lengths = pad(random_sentences(np.random.default_rng(7), 30, 14), 0)
+    rows = Rows(*(np.arange(30), np.full(30, 1), np.zeros(30, dtype=np.int64), np.arange(30)))
+    found = []
+    for one in (TorchEngine(model), engine):
+        decoder = one.decoder()
+        decoder.join(source, lengths)
+        found.append(decoder.step(rows))
+    expected, quantised = found
+    shared = [len(set(a) & set(b)) for a, b in zip(expected.token, quantised.token, strict=True)]
+    assert np.mean(shared) > 0.75 * expected.token.shape[1]
+    assert np.abs(expected.log_prob[:, 0] - quantised.log_prob[:, 0]).mean() < 0.5

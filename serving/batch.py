@@ -91,11 +91,6 @@ class Batch(Generic[Ticket]):
         """Most rows that the next step can have."""
         return sum(sentence.rows for sentence in self._sentences)
 
-    @property
-    def tokens(self) -> int:
-        """Most tokens whose keys and values those in flight can need."""
-        return sum(sentence.tokens for sentence in self._sentences)
-
     def join(self, sentences: Sequence[Sentence[Ticket]]) -> None:
         """Encode sentences and let them take part from the next step on."""
         source, lengths = pad([s.ids for s in sentences], self._engine.spec.pad_id)

@@ -226,15 +226,10 @@ def join_sentences(first: BeamState, second: BeamState) -> BeamState:
     """The sentences of both states, second's after first's; K and T grow to the larger."""
     joined = {}
     for field in dataclasses.fields(BeamState):
-        pair = [getattr(first, field.name), getattr(second, field.name)]
-        shape = np.maximum(pair[0].shape[1:], pair[1].shape[1:])
-        padded = [
-            np.pad(
-                array,
-                [(0, 0), *((0, int(s - n)) for s, n in zip(shape, array.shape[1:], strict=True))],
-                constant_values=_FILL.get(field.name, 0),
-            )
-            for array in pair
-        ]
-        joined[field.name] = np.concatenate(padded)
+        one, two = getattr(first, field.name), getattr(second, field.name)
+        shape = np.maximum(one.shape[1:], two.shape[1:])
+        both = np.full((len(one) + len(two), *shape), _FILL.get(field.name, 0), dtype=one.dtype)
+        for array, place in ((one, both[: len(one)]), (two, both[len(one) :])):
+            place[tuple(map(slice, array.shape))] = array
+        joined[field.name] = both
     return BeamState(**joined)

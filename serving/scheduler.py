@@ -92,7 +92,8 @@ class Scheduler:
         Args:
             engine: what translates.
             rows: most rows of a step; a sentence has as many as its beam size.
-            tokens: most tokens in memory, `Sentence.tokens` of all in flight.
+            tokens: most tokens in memory: sentences in flight times `Sentence.tokens` of the
+                widest.
         """
         self._batch: Batch[_Place] = Batch(engine)
         self._rows, self._tokens = rows, tokens
@@ -200,14 +201,14 @@ class Scheduler:
             sentence = self._alone.popleft()
             if not sentence.ticket.request.future.done():
                 return [sentence]
-        in_flight, batch = len(self._batch.sentences), self._batch
+        in_flight = self._batch.sentences
         with self._change:
             while not self._waiting and not in_flight:
                 if self._closing:
                     return None
                 self._change.wait()
-            rows, tokens = self._rows - batch.rows, self._tokens - batch.tokens
-            return self._waiting.take(rows, tokens, anyway=not in_flight)
+            rows = self._rows - self._batch.rows
+            return self._waiting.take(rows, self._tokens, not in_flight, in_flight)
 
     def _encode(self, group: list[Sentence[_Place]]) -> None:
         """What is in flight goes on if this fails; then each of the group is tried alone."""

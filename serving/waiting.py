@@ -76,7 +76,9 @@ class Waiting(Generic[Owner, Ticket]):
             self._heap = [entry for entry in self._heap if entry.owner in self._left]
             heapq.heapify(self._heap)
 
-    def take(self, rows: int, tokens: int, anyway: bool) -> list[Sentence[Ticket]]:
+    def take(
+        self, rows: int, tokens: int, anyway: bool, beside: Sequence[Sentence[Ticket]] = ()
+    ) -> list[Sentence[Ticket]]:
         """Remove the next group to encode.
 
         The group holds the sentence whose turn it is and, of those whose turn comes next and that
@@ -85,13 +87,15 @@ class Waiting(Generic[Owner, Ticket]):
 
         Args:
             rows: free rows.
-            tokens: free tokens.
+            tokens: that memory holds. Every sentence has as much of it as the widest, since keys
+                and values lie in rectangular arrays.
             anyway: take the first even where it does not fit; for an empty batch.
+            beside: sentences in flight.
 
         Returns:
             Sentences of similar length, with at most GROUP_TOKENS tokens if they are several.
         """
-        fitting = self._pop_fitting(rows, tokens, anyway)
+        fitting = self._pop_fitting(rows, tokens, anyway, beside)
         if not fitting:
             return []
         self._round = fitting[0].round
@@ -102,16 +106,19 @@ class Waiting(Generic[Owner, Ticket]):
             self._count_down(entry.owner)
         return [entry.sentence for entry in group]
 
-    def _pop_fitting(self, rows: int, tokens: int, anyway: bool) -> list[_Entry[Owner, Ticket]]:
+    def _pop_fitting(
+        self, rows: int, tokens: int, anyway: bool, beside: Sequence[Sentence[Ticket]]
+    ) -> list[_Entry[Owner, Ticket]]:
         fitting: list[_Entry[Owner, Ticket]] = []
+        count, widest = len(beside), max((s.tokens for s in beside), default=0)
         while self._heap:
             owner, sentence = self._heap[0].owner, self._heap[0].sentence
             if owner not in self._left:  # dropped
                 heapq.heappop(self._heap)
                 continue
             rows -= sentence.rows
-            tokens -= sentence.tokens
-            if min(rows, tokens) < 0 and (fitting or not anyway):
+            count, widest = count + 1, max(widest, sentence.tokens)
+            if (rows < 0 or count * widest > tokens) and (fitting or not anyway):
                 break
             fitting.append(heapq.heappop(self._heap))
         return fitting

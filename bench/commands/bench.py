@@ -14,6 +14,14 @@ SUBCOMMANDS = {
         "our CPU engines beside CTranslate2, Hugging Face and PyTorch",
         "bench",
     ),
+    "profile": Command(
+        "bench.commands.profile", "where the time of a decoding step goes", "serving"
+    ),
+    "served": Command(
+        "bench.commands.served",
+        "our server beside CTranslate2 behind the same Triton, under load",
+        "bench",
+    ),
 }
 
 EXAMPLES = """\

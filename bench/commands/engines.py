@@ -37,7 +37,12 @@ PARTS = ("grid", "text")
 PAUSE = 0.3
 """Seconds before each turn; see `bench.engines.rounds.take_turns`."""
 
-QUICK = ModelConfig.from_dict({"preset": "tiny", "vocab_size": 200})
+CALIBRATION_SENTENCES = 200
+"""As many as training keeps with a checkpoint."""
+
+QUICK = ModelConfig.from_dict(
+    {"preset": "tiny", "vocab_size": 200, "encoder_layers": 1, "decoder_layers": 1}
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -144,6 +149,7 @@ def text_plan(arguments: argparse.Namespace) -> TextPlan:
         checkpoint=arguments.checkpoint,
         text=arguments.text,
         sentences=min(arguments.sentences, 20) if arguments.quick else arguments.sentences,
+        calibration=5 if arguments.quick else CALIBRATION_SENTENCES,
         beam=arguments.text_beam,
         rounds=2 if arguments.quick else arguments.rounds,
         threads=arguments.threads,

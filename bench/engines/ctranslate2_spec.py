@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from ctranslate2.converters.utils import fuse_linear
 from ctranslate2.specs import TransformerSpec, common_spec
-from torch import nn
+from torch import Tensor, nn
 
 from bench.engines.contender import check_classic, position_table
 from model.attention import MultiHeadAttention
@@ -70,7 +70,7 @@ def _set_encoder(spec: Any, transformer: Transformer) -> None:
 
 def _set_decoder(spec: Any, transformer: Transformer) -> None:
     _set_embeddings(spec, spec.embeddings, transformer)
-    spec.projection.weight = transformer.embedding.weight.detach()
+    spec.projection.weight = _copy(transformer.embedding.weight)
     if transformer.config.norm == "pre":
         _set_norm(spec.layer_norm, transformer.decoder_norm)
     for found, layer in zip(spec.layer, transformer.decoder_layers, strict=True):
@@ -82,7 +82,7 @@ def _set_decoder(spec: Any, transformer: Transformer) -> None:
 
 
 def _set_embeddings(spec: Any, embeddings: Any, transformer: Transformer) -> None:
-    embeddings.weight = transformer.embedding.weight.detach()  # scaled by sqrt(D), as ours
+    embeddings.weight = _copy(transformer.embedding.weight)  # scaled by sqrt(D), as ours
     spec.position_encodings.encodings = position_table(transformer)
 
 
@@ -111,11 +111,16 @@ def _set_fused(spec: Any, *layers: nn.Linear) -> None:
 
 
 def _set_linear(spec: Any, layer: nn.Linear) -> None:
-    spec.weight = layer.weight.detach()
-    spec.bias = layer.bias.detach()
+    spec.weight = _copy(layer.weight)
+    spec.bias = _copy(layer.bias)
 
 
 def _set_norm(spec: Any, module: nn.Module) -> None:
     norm = cast(nn.LayerNorm, module.norm if isinstance(module, Residual) else module)
-    spec.gamma = norm.weight.detach()
-    spec.beta = norm.bias.detach()
+    spec.gamma = _copy(norm.weight)
+    spec.beta = _copy(norm.bias)
+
+
+def _copy(parameter: Tensor) -> Tensor:
+    """CTranslate2 quantises in place: given the model's own tensor, it would spoil the model."""
+    return parameter.detach().clone()

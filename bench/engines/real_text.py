@@ -19,7 +19,6 @@ from serving.errors import DragomanError
 from serving.lines import read_lines
 
 BATCH_SIZES = (16, 32, 64)
-CALIBRATION_SENTENCES = 200
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +28,8 @@ class TextPlan:
     Attributes:
         checkpoint: folder of a trained model.
         text: source sentences, plain or gzipped.
-        sentences: how many of them; the ones after these calibrate INT8.
+        sentences: how many of them.
+        calibration: how many of those that follow calibrate our INT8.
         beam: beam size.
         rounds: of every contender.
         threads: of every contender.
@@ -39,6 +39,7 @@ class TextPlan:
     checkpoint: Path
     text: Path
     sentences: int
+    calibration: int
     beam: int
     rounds: int
     threads: int
@@ -101,11 +102,11 @@ def _sentences(plan: TextPlan, model: Transformer) -> tuple[list[Ids], list[Ids]
     """Those to translate, and others for calibration."""
     text = load_text(plan.checkpoint, model.config)
     encoded = [ids for ids in map(text.encode, read_lines(plan.text)) if ids]
-    end = plan.sentences + CALIBRATION_SENTENCES
+    end = plan.sentences + plan.calibration
     if len(encoded) < end:
         raise DragomanError(
             f"{plan.text} has {len(encoded)} sentences, but {plan.sentences} are to be translated "
-            f"and {CALIBRATION_SENTENCES} more calibrate INT8; choose fewer with --sentences"
+            f"and {plan.calibration} more calibrate INT8; choose fewer with --sentences"
         )
     return list(encoded[: plan.sentences]), list(encoded[plan.sentences : end])
 

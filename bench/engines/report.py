@@ -47,11 +47,8 @@ class Report:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Timing):
-        same = {}
-        for label in value.translations:
-            ours = f"{OURS} {label.rpartition(' ')[2]}"
-            same[label] = value.same(label, ours)
-        return {"seconds": value.seconds, "translated_as_ours": same}
+        same = {label: value.same(label, f"{OURS} fp32") for label in value.translations}
+        return {"seconds": value.seconds, "translated_as_our_fp32": same}
     if dataclasses.is_dataclass(value):
         return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
     return str(value)  # a path
@@ -115,7 +112,12 @@ def _grid_table(grid: list[Cell], precision: Precision) -> str:
 
 
 def _text_section(result: TextResult, plan: TextPlan) -> str:
-    rows = [["precision", f"{OURS}, s", "CTranslate2, s", "ratio", "same translations", "settings"]]
+    rows = [
+        [
+            *("precision", f"{OURS}, s", "CTranslate2, s", "CTranslate2's time over ours"),
+            *("translations as our FP32's: ours, theirs", "CTranslate2's best settings"),
+        ]
+    ]
     for precision in PRECISIONS:
         ours, theirs = f"{OURS} {precision}", f"CTranslate2 {precision}"
         best = min(
@@ -127,7 +129,7 @@ def _text_section(result: TextResult, plan: TextPlan) -> str:
                 precision.upper(),
                 *(f"{statistics.median(result.timing.seconds[n]):.2f}" for n in (ours, theirs)),
                 _ratio(result.timing.ratio(theirs, ours)),
-                f"{result.timing.same(theirs, ours)} of {result.sentences}",
+                ", ".join(str(result.timing.same(n, f"{OURS} fp32")) for n in (ours, theirs)),
                 _settings(best),
             ]
         )

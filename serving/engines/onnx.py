@@ -36,7 +36,12 @@ class OnnxEngine:
     """Encoder and decoder step as two ONNX Runtime sessions."""
 
     def __init__(
-        self, encoder: Path | bytes, decoder_step: Path | bytes, spec: EngineSpec, threads: int = 0
+        self,
+        encoder: Path | bytes,
+        decoder_step: Path | bytes,
+        spec: EngineSpec,
+        threads: int = 0,
+        profile: Path | None = None,
     ) -> None:
         """Load both graphs.
 
@@ -45,13 +50,14 @@ class OnnxEngine:
             decoder_step: as `encoder`.
             spec: the model's sizes and special ids.
             threads: of each operator; 0 lets ONNX Runtime take one a core.
+            profile: how the name of a profile of the step begins; None writes none.
 
         Raises:
             ConfigError: a graph is missing or ONNX Runtime refuses it.
         """
         self.spec = spec
         self.encoder_session = _session(encoder, threads)
-        self.step_session = _session(decoder_step, threads)
+        self.step_session = _session(decoder_step, threads, profile)
 
     def decoder(self) -> OnnxDecoder:
         """A new decoder with nothing in flight."""
@@ -210,11 +216,13 @@ def _value(array: NDArray[Any]) -> Any:
     return onnxruntime.OrtValue.ortvalue_from_numpy(array)
 
 
-def _session(graph: Path | bytes, threads: int) -> Any:
+def _session(graph: Path | bytes, threads: int, profile: Path | None = None) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
+    if profile:
+        options.enable_profiling, options.profile_file_prefix = True, str(profile)
     source = graph if isinstance(graph, bytes) else str(graph)
     try:
         return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])

@@ -97,6 +97,14 @@ def test_int8_and_batches_of_any_size_translate() -> None:
     assert [len(ids) for ids in whole] == [len(ids) for ids in parts] == [9] * 7
 
 
+def test_a_conversion_leaves_the_model_as_it_was(transformer: Transformer) -> None:
+    """CTranslate2 scales what it quantises in place."""
+    before = {name: tensor.clone() for name, tensor in transformer.state_dict().items()}
+    specification(transformer, "int8")
+    for name, tensor in transformer.state_dict().items():
+        assert torch.equal(tensor, before[name]), name
+
+
 @pytest.mark.parametrize(
     "values", [{"positions": "learned"}, {"encoder_attention": "window"}, {"d_k": 4}]
 )

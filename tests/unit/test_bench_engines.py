@@ -17,8 +17,8 @@ from serving.errors import DragomanError
 from serving.text import VOCABULARY
 from tests.unit.made_up_text import write_made_up
 
-for package in ("ctranslate2", "transformers"):
-    pytest.importorskip(package, reason="dragoman[bench] is not installed")
+pytest.importorskip("ctranslate2", reason="dragoman[bench] is not installed")
+pytest.importorskip("transformers", reason="dragoman[bench] is not installed")
 
 from bench.commands import engines as command
 from bench.engines.contender import Ids, Precision, endless_model, ours_pytorch
@@ -108,7 +108,7 @@ def test_a_quick_grid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
             "Hugging Face fp32": 1,
             "Dragoman on PyTorch fp32": 1,
         }
-        same = cell["timing"]["translated_as_ours"]
+        same = cell["timing"]["translated_as_our_fp32"]
         exact = ("CTranslate2 fp32", "Hugging Face fp32", "Dragoman on PyTorch fp32")
         assert [same[label] for label in exact] == [cell["batch"]] * 3
     tables = (tmp_path / "new" / "e.md").read_text()
@@ -119,13 +119,13 @@ def test_a_quick_grid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 
 @pytest.fixture
 def checkpoint(tmp_path: Path) -> Path:
-    """A model of random weights whose translations end only at the limit, and 230 sentences."""
-    write_made_up([tmp_path / "text"], 230)
+    """A model of random weights whose translations end only at the limit, and 25 sentences."""
+    write_made_up([tmp_path / "text"], 25)
     folder = tmp_path / "model"
     folder.mkdir()
     lines = (tmp_path / "text").read_text().splitlines()
-    learn_pieces(lines, VocabularyConfig(size=320), folder / VOCABULARY)
-    config = ModelConfig.from_dict({"preset": "tiny", "vocab_size": 320})
+    learn_pieces(lines, VocabularyConfig(size=290), folder / VOCABULARY)
+    config = ModelConfig.from_dict({**command.QUICK.to_dict(), "vocab_size": 290})
     save_model(folder, endless_model(config).state_dict(), config)
     return folder
 

@@ -63,9 +63,9 @@ def profile_steps(
     _translate(plain, sentences, options)
     seconds, run_seconds, steps, rows = _translate(plain, sentences, options)
     with tempfile.TemporaryDirectory(prefix="dragoman-profile-") as folder:
-        engine = OnnxEngine(*paths, bundle.spec, threads, Path(folder) / "step")
+        engine = OnnxEngine(*paths, bundle.spec, threads, profile=Path(folder) / "step")
         _translate(engine, sentences, options)
-        events = json.loads(Path(engine.step_session.end_profiling()).read_text("utf-8"))
+        events = json.loads(Path(engine.sessions.wide.step.end_profiling()).read_text("utf-8"))
     parts = _share_out(events, run_seconds)
     parts[HOST] = seconds - run_seconds
     ranked = sorted(parts.items(), key=lambda item: -item[1])
@@ -76,8 +76,9 @@ def _translate(
     engine: OnnxEngine, sentences: Sequence[Sequence[int]], options: DecodingOptions
 ) -> tuple[float, float, int, int]:
     """Seconds in steps, of these in ONNX Runtime, steps, and rows summed over them."""
-    session = _Stopwatch(engine.step_session)
-    engine.step_session = session
+    wide = engine.sessions.wide
+    session = _Stopwatch(wide.step)
+    engine.sessions.wide = wide._replace(step=session)
     batch: Batch[int] = Batch(engine)
     batch.join([Sentence(ids, options, n) for n, ids in enumerate(sentences)])
     steps = rows = 0
@@ -87,7 +88,7 @@ def _translate(
         batch.step()
         steps += 1
     seconds = time.perf_counter() - start
-    engine.step_session = session.timed
+    engine.sessions.wide = wide
     return seconds, session.seconds, steps, rows
 
 

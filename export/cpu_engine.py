@@ -32,13 +32,14 @@ def cpu_engine(
     precision: PrecisionName,
     calibration: Sequence[Sequence[int]],
     threads: int = 0,
+    workers: int = 1,
 ) -> OnnxEngine:
-    """The engine of a model in evaluation mode; `threads` 0 takes one a core."""
+    """The engine of a model in evaluation mode; `threads` 0 is one a core."""
     graphs = precise_graphs(transformer, precision, calibration)
-    return open_graphs(graphs, engine_spec(transformer), threads)
+    return open_graphs(graphs, engine_spec(transformer), threads, workers)
 
 
-def open_graphs(graphs: Graphs, spec: EngineSpec, threads: int = 0) -> OnnxEngine:
-    """The engine of graphs in memory; `threads` 0 takes one a core."""
+def open_graphs(graphs: Graphs, spec: EngineSpec, threads: int = 0, workers: int = 1) -> OnnxEngine:
+    """The engine of graphs in memory; see `OnnxEngine`."""
     contents = (graphs.encoder.SerializeToString(), graphs.decoder_step.SerializeToString())
-    return OnnxEngine(*contents, spec, threads)
+    return OnnxEngine(*contents, spec, threads, workers)

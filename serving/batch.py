@@ -97,6 +97,7 @@ class Batch(Generic[Ticket]):
         self._decoder.join(source, lengths)
         search = beam.start(
             np.array([s.options.beam_size for s in sentences], dtype=np.int64),
+            np.array([s.options.n_best for s in sentences], dtype=np.int64),
             np.array([s.options.length_penalty for s in sentences], dtype=np.float64),
             np.array([s.limit for s in sentences], dtype=np.int64),
         )

@@ -3,8 +3,9 @@
 The search (DESIGN decision 9): each step ranks the 2K best continuations of a sentence's K
 live beams. Those that end in EOS become hypotheses, scored by log-probability divided by
 ((5 + |Y|) / 6)^alpha (Wu et al. 2016), |Y| counting EOS; the K best hypotheses are kept. The
-first K others live on. A sentence is done when no live beam can beat the worst of K kept
-hypotheses, or at its length limit, where the live beams count as hypotheses without EOS.
+first K others live on. A sentence is done when no live beam can beat the worst of the
+hypotheses that are wanted of it, or at its length limit, where the live beams count as
+hypotheses without EOS.
 
 Axes: B sentences, K beams, C candidates a row, T target length. Sentences may differ in beam
 size: K is the widest, and a narrower sentence's unused beams score -inf.
@@ -34,6 +35,7 @@ class BeamState:
         kept_tokens: (B, K, T).
         kept_length: (B, K).
         beam_size: (B,) each sentence's own K.
+        n_best: (B,) hypotheses that are wanted of each sentence, at most K.
         alpha: (B,) length penalty.
         limit: (B,) longest output, EOS included.
     """
@@ -45,6 +47,7 @@ class BeamState:
     kept_tokens: Ids
     kept_length: Ids
     beam_size: Ids
+    n_best: Ids
     alpha: Doubles
     limit: Ids
 
@@ -70,11 +73,12 @@ class Selection:
     token: Ids
 
 
-def start(beam_size: Ids, alpha: Doubles, limit: Ids) -> BeamState:
+def start(beam_size: Ids, n_best: Ids, alpha: Doubles, limit: Ids) -> BeamState:
     """The state before the first step: one live beam a sentence, empty.
 
     Args:
         beam_size: (B,).
+        n_best: (B,).
         alpha: (B,).
         limit: (B,).
     """
@@ -89,6 +93,7 @@ def start(beam_size: Ids, alpha: Doubles, limit: Ids) -> BeamState:
         kept_tokens=np.zeros((batch, width, room), dtype=np.int64),
         kept_length=np.zeros((batch, width), dtype=np.int64),
         beam_size=beam_size,
+        n_best=n_best,
         alpha=alpha,
         limit=limit,
     )
@@ -197,14 +202,14 @@ def advance(state: BeamState, selection: Selection, eos_id: int) -> tuple[BeamSt
 
 
 def finished(state: BeamState) -> NDArray[np.bool_]:
-    """Whether each sentence (B,) has K hypotheses that no live beam can still beat.
+    """Whether each sentence (B,) has all hypotheses that are wanted, and no live beam can beat one.
 
     A log-probability only falls, so a beam's best possible score is its present one under the
     penalty of the longest output.
     """
     best_live = state.score.max(axis=1)
     attainable = best_live / length_penalty(state.limit, state.alpha)
-    worst = state.kept_score[np.arange(len(best_live)), state.beam_size - 1]
+    worst = state.kept_score[np.arange(len(best_live)), state.n_best - 1]
     ended: NDArray[np.bool_] = (attainable <= worst) | np.isneginf(best_live)
     return ended
 

@@ -55,11 +55,12 @@ class Bundle:
         """The vocabulary, ready to tokenise."""
         return TextProcessor.load(self.path / VOCABULARY)
 
-    def engine(self, threads: int = 0) -> OnnxEngine:
-        """The graphs, ready to run; `threads` 0 takes one a core."""
+    def engine(self, threads: int = 0, workers: int = 1) -> OnnxEngine:
+        """The graphs, ready to run; `threads` 0 is one a core, shared by that many decoders."""
         from serving.engines.onnx import OnnxEngine  # tokenising needs no ONNX Runtime
 
-        return OnnxEngine(self.path / ENCODER, self.path / DECODER_STEP, self.spec, threads)
+        graphs = (self.path / ENCODER, self.path / DECODER_STEP)
+        return OnnxEngine(*graphs, self.spec, threads, workers)
 
 
 def find_bundle(path: Path) -> Path:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from serving.batch import Batch, Hypothesis, Sentence
 from serving.engine import Engine
@@ -19,6 +21,7 @@ def search(
     rows: int = DEFAULT_ROWS,
     on_done: Callable[[int], object] | None = None,
     max_length: int | None = None,
+    workers: int = 1,
 ) -> list[list[Hypothesis]]:
     """Beam search over all sentences, the longest first, refilled as sentences end.
 
@@ -27,22 +30,41 @@ def search(
         rows: most rows of one step, N.
         on_done: called with the number of sentences that just ended.
         max_length: longest output in tokens, EOS included (default: `max_output_length`).
+        workers: batches side by side, each in a thread of its own.
 
     Returns:
         For each sentence its hypotheses, best first.
     """
     answers: list[list[Hypothesis]] = [[Hypothesis((), 0.0, False)] for _ in sentences]
     waiting = sorted((i for i, ids in enumerate(sentences) if ids), key=lambda i: len(sentences[i]))
-    batch: Batch[int] = Batch(engine)
     room = max(1, rows // options.beam_size)
-    while waiting or batch.sentences:
-        free = room - len(batch.sentences)
-        if waiting and 2 * free >= room:  # a half-empty batch: encoding pays in groups
-            joining, waiting = waiting[-free:], waiting[:-free]
-            batch.join([Sentence(sentences[i], options, i, max_length) for i in reversed(joining)])
-        ended = batch.step()
-        for sentence, hypotheses in ended:
-            answers[sentence.ticket] = hypotheses
-        if ended and on_done:
-            on_done(len(ended))
+    lock = threading.Lock()
+
+    def take(free: int) -> list[Sentence[int]]:
+        with lock:
+            joining = waiting[-free:]
+            del waiting[-free:]
+        return [Sentence(sentences[i], options, i, max_length) for i in reversed(joining)]
+
+    def work() -> None:
+        batch: Batch[int] = Batch(engine)
+        while waiting or batch.sentences:
+            free = room - len(batch.sentences)
+            # A half-empty batch: encoding pays in groups.
+            joining = take(free) if 2 * free >= room else []
+            if joining:
+                batch.join(joining)
+            ended = batch.step()
+            for sentence, hypotheses in ended:
+                answers[sentence.ticket] = hypotheses
+            if ended and on_done:
+                with lock:
+                    on_done(len(ended))
+
+    if workers == 1 or len(waiting) <= room:  # one step holds all
+        work()
+    else:
+        with ThreadPoolExecutor(workers) as pool:
+            for future in [pool.submit(work) for _ in range(workers)]:
+                future.result()
     return answers

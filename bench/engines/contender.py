@@ -12,6 +12,7 @@ from model.config import ModelConfig
 from model.engine import TorchEngine
 from model.transformer import Transformer
 from serving.engine import Engine
+from serving.engines.sessions import default_workers
 from serving.errors import ConfigError
 from serving.options import EXTRA_TOKENS, MAX_SOURCE_TOKENS, DecodingOptions
 from serving.search import search
@@ -57,17 +58,18 @@ class Contender(Protocol):
 class OurContender:
     """Our search on one of our engines."""
 
-    def __init__(self, name: str, precision: Precision, engine: Engine) -> None:
+    def __init__(self, name: str, precision: Precision, engine: Engine, workers: int = 1) -> None:
         self.name = name
         self.precision = precision
         self.engine = engine
+        self.workers = workers
 
     def translate(
         self, sources: Sequence[Ids], beam_size: int, length: int | None = None
     ) -> list[list[int]]:
         """See `Contender`; that no translation ends before `length` is left to the model."""
         options = DecodingOptions(beam_size, NO_LENGTH_PENALTY)
-        found = search(self.engine, sources, options, max_length=length)
+        found = search(self.engine, sources, options, max_length=length, workers=self.workers)
         return [list(hypotheses[0].ids) for hypotheses in found]
 
 
@@ -77,8 +79,9 @@ def ours_onnx(
     """The engine that is served on CPUs."""
     from export.cpu_engine import cpu_engine  # parity tests of the others need no ONNX Runtime
 
-    engine = cpu_engine(transformer, precision, calibration, threads)
-    return OurContender("Dragoman", precision, engine)
+    workers = default_workers(threads)
+    engine = cpu_engine(transformer, precision, calibration, threads, workers)
+    return OurContender("Dragoman", precision, engine, workers)
 
 
 def ours_pytorch(transformer: Transformer) -> OurContender:

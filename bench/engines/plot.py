@@ -15,7 +15,7 @@ from bench.engines.report import OURS, rivals
 
 def write_plot(grid: list[Cell], path: Path) -> None:
     """One panel for each precision; bars show medians, whiskers all rounds."""
-    figure = Figure(figsize=(1.5 + 0.75 * len(grid), 7), layout="constrained")
+    figure = Figure(figsize=(max(7, 1.5 + 0.75 * len(grid)), 7), layout="constrained")
     panels = figure.subplots(len(PRECISIONS), 1, sharex=True)
     for axes, precision in zip(panels, PRECISIONS, strict=True):
         _draw(axes, grid, precision)

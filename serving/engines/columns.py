@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from serving.engine import Ids, Rows
 
-GRANULE = 32
+GRANULE = 16
 """Columns by which caches grow and shrink."""
 
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from serving.engine import Candidates, EngineSpec, Ids, Rows
 from serving.engines.columns import GRANULE, Columns
+from serving.engines.sessions import Graph, Sessions
 from serving.engines.slots import Floats, Slots
-from serving.errors import ConfigError
 
 MASKED = -1e4
 """Added to the score of a column that a row does not see: exp() of the sum is exactly 0."""
@@ -33,14 +33,15 @@ def cache_names(layers: int, prefix: str) -> list[str]:
 
 
 class OnnxEngine:
-    """Encoder and decoder step as two ONNX Runtime sessions."""
+    """Encoder and decoder step in ONNX Runtime."""
 
     def __init__(
         self,
-        encoder: Path | bytes,
-        decoder_step: Path | bytes,
+        encoder: Graph,
+        decoder_step: Graph,
         spec: EngineSpec,
         threads: int = 0,
+        workers: int = 1,
         profile: Path | None = None,
     ) -> None:
         """Load both graphs.
@@ -49,15 +50,16 @@ class OnnxEngine:
             encoder: path of the graph, or the graph itself.
             decoder_step: as `encoder`.
             spec: the model's sizes and special ids.
-            threads: of each operator; 0 lets ONNX Runtime take one a core.
+            threads: of all decoders together; 0 is one a core.
+            workers: decoders that may work side by side and share the threads.
             profile: how the name of a profile of the step begins; None writes none.
 
         Raises:
             ConfigError: a graph is missing or ONNX Runtime refuses it.
         """
         self.spec = spec
-        self.encoder_session = _session(encoder, threads)
-        self.step_session = _session(decoder_step, threads, profile)
+        self.workers = workers
+        self.sessions = Sessions(encoder, decoder_step, threads, workers, profile)
 
     def decoder(self) -> OnnxDecoder:
         """A new decoder with nothing in flight."""
@@ -74,8 +76,7 @@ class OnnxDecoder:
     def __init__(self, engine: OnnxEngine) -> None:
         spec = engine.spec
         self._spec = spec
-        self._encoder = engine.encoder_session
-        self._step = engine.step_session
+        self._sessions = engine.sessions
         self._cross_names = cross_names(spec.decoder_layers)
         self._past_names = cache_names(spec.decoder_layers, "past")
         self._present_names = cache_names(spec.decoder_layers, "present")
@@ -84,11 +85,14 @@ class OnnxDecoder:
         self._columns = Columns()
         self._slot: Ids = np.zeros(0, dtype=np.int64)
         self._lengths: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
-        self._binding = self._step.io_binding()
+        self._session: Any = None
+        self._binding: Any = None
         self._bound: list[Any] = []
 
     def join(self, source: Ids, lengths: Ids) -> None:
         """Encode sentences; they follow those in flight."""
+        if not len(self._slot):
+            self._sessions.begin()
         count, width = len(source), max(2, int(lengths.max()))
         encoded = self._encode(source, lengths, width)
         in_flight = len(self._slot)
@@ -110,10 +114,13 @@ class OnnxDecoder:
         """Keep the sentences at these places; their slots are closed up before the next step."""
         self._slot = self._slot[sentences]
         self._bound = []
+        if not len(self._slot):
+            self._sessions.end()
 
     def step(self, rows: Rows) -> Candidates:
         """One token for each row."""
         self._close_gaps()
+        self._choose_session()
         place, beams = rows.places()
         beams = max(MIN_BEAMS, beams)
         column, visible = self._columns.append(rows)
@@ -156,12 +163,13 @@ class OnnxDecoder:
         }
         shape = (len(source), self._spec.heads, width, self._spec.d_head)
         outputs = [np.empty(shape, dtype=np.float32) for _ in self._cross_names]
-        binding = self._encoder.io_binding()
+        session = self._sessions.now().encoder
+        binding = session.io_binding()
         for name, values in feed.items():
             binding.bind_cpu_input(name, values)
         for name, output in zip(self._cross_names, outputs, strict=True):
             binding.bind_ortvalue_output(name, _value(output))
-        self._encoder.run_with_iobinding(binding)
+        session.run_with_iobinding(binding)
         return outputs
 
     def _close_gaps(self) -> None:
@@ -176,6 +184,12 @@ class OnnxDecoder:
         self._cache.move(source, gaps)
         self._lengths[gaps] = self._lengths[source]
         self._slot[late] = gaps
+
+    def _choose_session(self) -> None:
+        """Others may have begun or ended since the last step."""
+        session = self._sessions.now().step
+        if session is not self._session:
+            self._session, self._binding, self._bound = session, session.io_binding(), []
 
     def _bind_slots(self) -> None:
         """Bind all keys and values; the cache is input and output in one place."""
@@ -207,25 +221,10 @@ class OnnxDecoder:
             self._binding.bind_cpu_input(name, array)
         self._binding.bind_ortvalue_output("log_prob", _value(found.log_prob))
         self._binding.bind_ortvalue_output("candidate", _value(found.token))
-        self._step.run_with_iobinding(self._binding)
+        self._session.run_with_iobinding(self._binding)
         return found
 
 
 def _value(array: NDArray[Any]) -> Any:
     """ONNX Runtime's view of an array, which shares its memory."""
     return onnxruntime.OrtValue.ortvalue_from_numpy(array)
-
-
-def _session(graph: Path | bytes, threads: int, profile: Path | None = None) -> Any:
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    if profile:
-        options.enable_profiling, options.profile_file_prefix = True, str(profile)
-    source = graph if isinstance(graph, bytes) else str(graph)
-    try:
-        return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # ONNX Runtime's errors share no base class of their own
-        name = "the graph" if isinstance(graph, bytes) else graph
-        raise ConfigError(f"ONNX Runtime cannot load {name}: {error}") from error

@@ -74,6 +74,6 @@ def test_width_follows_what_is_needed() -> None:
     one = np.zeros(1, dtype=np.int64)
     for position in range(200):
         columns.append(Rows(one, one, one + position, one))
-    assert columns.width == 224
+    assert columns.width == 208
     columns.append(Rows(one, one, one, one))  # a new sentence alone
-    assert columns.width == 32
+    assert columns.width == 16

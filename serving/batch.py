@@ -138,6 +138,8 @@ class Batch(Generic[Ticket]):
 
     def clear(self) -> None:
         """Forget everything in flight."""
+        if self._sentences:
+            self._decoder.select(np.zeros(0, dtype=np.int64))
         self._sentences, self._live = [], None
         self._decoder = self._engine.decoder()
 

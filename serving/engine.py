@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -13,6 +14,10 @@ from serving.errors import ConfigError, check_known_keys
 
 Ids = NDArray[np.int64]
 Scores = NDArray[np.float32]
+
+
+MAX_WORKERS = 4
+"""Decoders side by side by default, at most: Python serves them one at a time."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,3 +131,8 @@ def pad(sentences: Sequence[Sequence[int] | NDArray[Any]], pad_id: int) -> tuple
     for row, sentence in zip(padded, sentences, strict=True):
         row[: len(sentence)] = sentence
     return padded, lengths
+
+
+def default_workers(threads: int) -> int:
+    """How many decoders make the most of that many threads; 0 threads are one a core."""
+    return min(MAX_WORKERS, threads or os.cpu_count() or 1)

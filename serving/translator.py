@@ -39,9 +39,10 @@ class Translator(Protocol):
 class LocalTranslator:
     """Translates in this process, with any engine."""
 
-    def __init__(self, engine: Engine, codec: TextCodec) -> None:
+    def __init__(self, engine: Engine, codec: TextCodec, workers: int = 1) -> None:
         self._engine = engine
         self._codec = codec
+        self._workers = workers
 
     def translate(
         self,
@@ -54,7 +55,7 @@ class LocalTranslator:
         blank = sum(not ids for ids in sentences)
         if blank and on_done:
             on_done(blank)
-        found = search(self._engine, sentences, options, on_done=on_done)
+        found = search(self._engine, sentences, options, on_done=on_done, workers=self._workers)
         return [
             [Translation(self._codec.decode(h.ids), h.score) for h in hypotheses]
             for hypotheses in found

@@ -11,8 +11,7 @@ from torch import Tensor, nn
 from model.config import ModelConfig
 from model.engine import TorchEngine
 from model.transformer import Transformer
-from serving.engine import Engine
-from serving.engines.sessions import default_workers
+from serving.engine import Engine, default_workers
 from serving.errors import ConfigError
 from serving.options import EXTRA_TOKENS, MAX_SOURCE_TOKENS, DecodingOptions
 from serving.search import search

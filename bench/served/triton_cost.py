@@ -13,6 +13,7 @@ import tritonclient.grpc as grpc
 from bench.served.client import BEAM_SIZE, LENGTH_PENALTY, Ids, own_inputs
 from bench.served.server import MODEL
 from serving.bundle import Bundle
+from serving.engine import default_workers
 from serving.options import DecodingOptions
 from serving.scheduler import Scheduler
 
@@ -44,8 +45,10 @@ def measure_cost(address: str, bundle: Path, sentences: Sequence[Ids]) -> Triton
     """
     options = DecodingOptions(BEAM_SIZE, LENGTH_PENALTY)
     inputs = [own_inputs(ids) for ids in sentences]
+    workers = default_workers(0)
+    engine = Bundle.open(bundle).engine(workers=workers)
     with (
-        Scheduler(Bundle.open(bundle).engine()) as scheduler,
+        Scheduler(engine, workers=workers) as scheduler,
         grpc.InferenceServerClient(address) as client,
     ):
         found = _alternate(

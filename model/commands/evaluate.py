@@ -16,6 +16,7 @@ from model.data.corpus import Corpus
 from model.evaluation import TOKENIZERS, score
 from serving.bundle import Bundle, find_bundle
 from serving.commands.search_options import add_search_arguments, search_options
+from serving.engine import default_workers
 from serving.text import VOCABULARY, TextProcessor
 from serving.translator import LocalTranslator, Translator
 
@@ -88,4 +89,5 @@ def open_model(name: str) -> Translator:
 
         return TritonTranslator(name)
     bundle = Bundle.open(find_bundle(path))
-    return LocalTranslator(bundle.engine(), bundle.text_processor())
+    workers = default_workers(0)
+    return LocalTranslator(bundle.engine(workers=workers), bundle.text_processor(), workers)

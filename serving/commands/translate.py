@@ -15,6 +15,7 @@ import tqdm
 
 from serving.bundle import Bundle, find_bundle
 from serving.commands.search_options import add_search_arguments, search_options
+from serving.engine import default_workers
 from serving.errors import DragomanError
 from serving.lines import decode_lines
 from serving.translator import LocalTranslator, Translation, Translator
@@ -86,7 +87,9 @@ def open_translator(arguments: argparse.Namespace) -> Translator:
     """The translator that --repository or --server asks for."""
     if arguments.repository is not None:
         bundle = Bundle.open(find_bundle(arguments.repository))
-        return LocalTranslator(bundle.engine(arguments.threads), bundle.text_processor())
+        workers = default_workers(arguments.threads)
+        engine = bundle.engine(arguments.threads, workers)
+        return LocalTranslator(engine, bundle.text_processor(), workers)
     from serving.client import TritonTranslator  # in-process use needs no tritonclient
 
     return TritonTranslator(arguments.server)

@@ -91,8 +91,6 @@ class OnnxDecoder:
 
     def join(self, source: Ids, lengths: Ids) -> None:
         """Encode sentences; they follow those in flight."""
-        if not len(self._slot):
-            self._sessions.begin()
         count, width = len(source), max(2, int(lengths.max()))
         encoded = self._encode(source, lengths, width)
         in_flight = len(self._slot)
@@ -103,6 +101,8 @@ class OnnxDecoder:
             self._cross.write(slots, encoded)
         else:
             self._cross.adopt(encoded)
+        if not in_flight:
+            self._sessions.begin()
         self._slot = np.concatenate((self._slot, slots))
         kept = self._lengths
         self._lengths = np.zeros(max(total, len(kept)), dtype=np.int32)
@@ -112,10 +112,10 @@ class OnnxDecoder:
 
     def select(self, sentences: Ids) -> None:
         """Keep the sentences at these places; their slots are closed up before the next step."""
+        if len(self._slot) and not len(sentences):
+            self._sessions.end()
         self._slot = self._slot[sentences]
         self._bound = []
-        if not len(self._slot):
-            self._sessions.end()
 
     def step(self, rows: Rows) -> Candidates:
         """One token for each row."""

@@ -11,15 +11,7 @@ import onnxruntime
 
 from serving.errors import ConfigError
 
-MAX_WORKERS = 4
-"""Decoders side by side by default, at most: Python serves them one at a time."""
-
 Graph = Path | bytes
-
-
-def default_workers(threads: int) -> int:
-    """How many decoders make the most of that many threads; 0 threads are one a core."""
-    return min(MAX_WORKERS, threads or os.cpu_count() or 1)
 
 
 class Pair(NamedTuple):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from serving.errors import ConfigError, check_known_keys
 
-BUNDLE, ROWS, TOKENS, THREADS = "bundle", "rows", "tokens", "threads"
+BUNDLE, ROWS, TOKENS, THREADS, WORKERS = "bundle", "rows", "tokens", "threads", "workers"
 
 
 def model_settings(arguments: Mapping[str, str], known: tuple[str, ...]) -> dict[str, str]:

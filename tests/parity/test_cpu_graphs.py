@@ -143,6 +143,24 @@ def test_company_changes_nothing_in_int8(int8: tuple[Transformer, OnnxEngine], s
     assert_company_changes_nothing(int8[1], seed, tolerance=0.0)
 
 
+def test_decoders_side_by_side_share_the_threads() -> None:
+    engine = cpu_engine(small_model(), "fp32", (), threads=2, workers=2)
+    first, second = engine.decoder(), engine.decoder()
+    wide = engine.sessions.now()
+    first.join(*pad([[5, 6, 2]], 0))
+    assert engine.sessions.now() is wide
+    second.join(*pad([[7, 2]], 0))
+    assert engine.sessions.now() is not wide
+    first.select(np.zeros(0, dtype=np.int64))
+    assert engine.sessions.now() is wide
+    second.select(np.zeros(0, dtype=np.int64))
+    sentences = random_sentences(np.random.default_rng(2), 30, 12)
+    options = DecodingOptions(2)
+    alone = search(engine, sentences, options)
+    assert search(engine, sentences, options, rows=8, workers=2) == alone
+    assert engine.sessions.now() is wide
+
+
 def test_int8_ranks_nearly_as_fp32(int8: tuple[Transformer, OnnxEngine]) -> None:
     model, engine = int8
     source, lengths = pad(random_sentences(np.random.default_rng(7), 30, 14), 0)

@@ -78,11 +78,14 @@ def test_batch_of_mixed_options_and_ages_equals_reference(seed: int) -> None:
     sentences=st.lists(st.lists(st.integers(3, 50), max_size=4), min_size=1, max_size=8),
     rows=st.integers(1, 20),
     beam_size=st.integers(1, 4),
+    workers=st.integers(1, 3),
 )
-def test_row_limit_changes_nothing(sentences: list[list[int]], rows: int, beam_size: int) -> None:
+def test_neither_rows_nor_workers_change_anything(
+    sentences: list[list[int]], rows: int, beam_size: int, workers: int
+) -> None:
     engine, options = FakeEngine(), DecodingOptions(beam_size)
     closed = [[*ids, EOS] for ids in sentences]
-    found = search(engine, closed, options, rows=rows)
+    found = search(engine, closed, options, rows=rows, workers=workers)
     assert engine.largest_step <= max(rows, beam_size)
     for ids, hypotheses in zip(closed, found, strict=True):
         assert_equal(hypotheses, reference(ids, options, engine.spec.vocab_size))

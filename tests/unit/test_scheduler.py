@@ -12,7 +12,8 @@ import pytest
 from serving.batch import Sentence
 from serving.errors import DragomanError, RequestError
 from serving.options import MAX_SOURCE_TOKENS, DecodingOptions
-from serving.scheduler import Scheduler, Translations
+from serving.scheduler import Scheduler
+from serving.worker import Translations
 from tests.unit.fake_engine import EOS, FakeEngine
 from tests.unit.watched_engine import (
     GREEDY,
@@ -36,12 +37,13 @@ def random_request(random: np.random.Generator) -> tuple[list[list[int]], Decodi
     return sentences, DecodingOptions(beam_size, n_best=int(random.integers(1, beam_size + 1)))
 
 
+@pytest.mark.parametrize("workers", [1, 3])
 @pytest.mark.parametrize("seed", range(3))
-def test_requests_of_many_threads_equal_offline_search(seed: int) -> None:
+def test_requests_of_many_threads_equal_offline_search(seed: int, workers: int) -> None:
     random = np.random.default_rng(seed)
     requests = [random_request(random) for _ in range(25)]
     engine = WatchedEngine()
-    with Scheduler(engine, rows=16) as scheduler, ThreadPoolExecutor(8) as clients:
+    with Scheduler(engine, rows=16, workers=workers) as scheduler, ThreadPoolExecutor(8) as clients:
         submitted = clients.map(lambda request: scheduler.submit(*request), requests)
         answers = [future.result(timeout=60) for future in submitted]
     assert max(engine.rows) <= 16

@@ -10,7 +10,8 @@ import pytest
 from serving.errors import DragomanError
 from serving.grid import GridDecoder
 from serving.options import DecodingOptions
-from serving.scheduler import Scheduler, Translations
+from serving.scheduler import Scheduler
+from serving.worker import Translations
 from tests.unit.fake_engine import EOS, FakeMemory
 from tests.unit.watched_engine import (
     GREEDY,

@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from serving.batch import Sentence
 from serving.engine import Candidates, Ids
 from serving.options import DecodingOptions
-from serving.scheduler import Scheduler, Translations
+from serving.scheduler import Scheduler
+from serving.worker import Translations
 from tests.unit.fake_engine import EOS, FakeEngine, FakeMemory
 from tests.unit.watched_engine import POISON, Cache, PoisonedEngine, offline
 

@@ -8,8 +8,9 @@ from typing import TypeVar
 from serving.engine import Candidates, Ids, Rows
 from serving.grid import GridDecoder
 from serving.options import DecodingOptions
-from serving.scheduler import Scheduler, Translations
+from serving.scheduler import Scheduler
 from serving.search import search
+from serving.worker import Translations
 from tests.unit.fake_engine import EOS, FakeEngine, FakeMemory
 
 Result = TypeVar("Result")

@@ -8,12 +8,14 @@ from typing import Any
 import triton_python_backend_utils as pb_utils
 
 from serving.bundle import Bundle
+from serving.engine import default_workers
 from serving.scheduler import DEFAULT_ROWS, DEFAULT_TOKENS, Scheduler
 from serving.triton.settings import (
     BUNDLE,
     ROWS,
     THREADS,
     TOKENS,
+    WORKERS,
     bundle_path,
     model_settings,
     positive_setting,
@@ -26,12 +28,14 @@ class TritonPythonModel:
 
     def initialize(self, args: Mapping[str, str]) -> None:
         """Load the engine of the bundle and start its scheduler."""
-        settings = model_settings(args, known=(BUNDLE, ROWS, TOKENS, THREADS))
+        settings = model_settings(args, known=(BUNDLE, ROWS, TOKENS, THREADS, WORKERS))
         bundle = Bundle.open(bundle_path(args, settings))
-        engine = bundle.engine(positive_setting(settings, THREADS, default=0))
+        threads = positive_setting(settings, THREADS, default=0)
+        workers = positive_setting(settings, WORKERS, default=default_workers(threads))
+        engine = bundle.engine(threads, workers)
         rows = positive_setting(settings, ROWS, default=DEFAULT_ROWS)
         tokens = positive_setting(settings, TOKENS, default=DEFAULT_TOKENS)
-        self._scheduler = Scheduler(engine, rows, tokens)
+        self._scheduler = Scheduler(engine, rows, tokens, workers)
         self._translator = Translator(pb_utils, self._scheduler, bundle.spec.vocab_size)
 
     def execute(self, requests: list[Any]) -> None:

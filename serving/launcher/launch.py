@@ -37,10 +37,12 @@ def serve(settings: ServerSettings) -> int:
         server, log = _start(settings, address)
         try:
             _wait_until_it_translates(server, log, settings, address, signals)
+            # Before anybody is told: who kills a model at once must be noticed too.
+            models = server.children()
             if not signals.count:
                 log.shows_problems = True
                 _announce(settings, time.monotonic() - began)
-            _watch(server, log, signals)
+            _watch(server, log, models, signals)
             _say("stopping when requests in flight are done (Ctrl-C again: at once)")
         finally:
             _stop(server, settings, signals)
@@ -95,9 +97,8 @@ def _wait_until_it_translates(
         time.sleep(POLL_SECONDS)
 
 
-def _watch(server: ServerProcess, log: ServerLog, signals: StopSignals) -> None:
+def _watch(server: ServerProcess, log: ServerLog, models: set[int], signals: StopSignals) -> None:
     """Return once a signal asks to stop; raise DragomanError when the server or a model dies."""
-    models = server.children()
     while not signals.count:
         _check_runs(server, log)
         # Triton stays "ready" when the process of a Python model is gone, and fails every request.

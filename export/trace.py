@@ -64,16 +64,16 @@ def _name_weights(model: onnx.ModelProto, module: nn.Module) -> None:
 
     So a graph can be read, and its weights found by name.
     """
-    names = {
-        parameter.detach().T.contiguous().numpy().tobytes(): name + TRANSPOSED
-        for name, parameter in module.named_parameters()
-        if parameter.dim() == 2
-    }
+    names: dict[bytes, list[str]] = {}  # equal weights have several, one for each copy
+    for name, parameter in module.named_parameters():
+        if parameter.dim() == 2:
+            content = parameter.detach().T.contiguous().numpy().tobytes()
+            names.setdefault(content, []).append(name + TRANSPOSED)
     renamed: dict[str, str] = {}
     for tensor in model.graph.initializer:
-        name = names.get(tensor.raw_data)
-        if name is not None and len(tensor.dims) == 2:
-            renamed[tensor.name] = tensor.name = name
+        fitting = names.get(tensor.raw_data)
+        if fitting and len(tensor.dims) == 2:
+            renamed[tensor.name] = tensor.name = fitting.pop(0)
     for node in model.graph.node:
         node.input[:] = [renamed.get(name, name) for name in node.input]
 

@@ -122,7 +122,8 @@ class Batch(Generic[Ticket]):
         search = beam.finish(live.search, selection, spec.eos_id)
         search, continued = beam.advance(search, selection, spec.eos_id)
         row_of = np.cumsum(alive).reshape(alive.shape) - 1
-        parent = np.take_along_axis(row_of, continued, axis=1)
+        parent = row_of[np.arange(len(row_of))[:, None], continued]
+        search = beam.prune(search)
         at_limit = search.length >= search.limit
         finished = beam.finished(search)
         search = beam.close(search, np.flatnonzero(at_limit & ~finished))

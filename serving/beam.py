@@ -109,22 +109,22 @@ def select(state: BeamState, candidates: Candidates) -> Selection:
     """Rank all beams' candidates together; ties go to the earlier beam, then candidate.
 
     Args:
-        candidates: of the rows that are alive, C each.
+        candidates: of the rows that are alive, C each, best first.
     """
     batch, width = state.score.shape
-    count = candidates.log_prob.shape[1]
+    count = min(candidates.log_prob.shape[1], 2 * width)  # of one beam, no more can be wanted
     alive = state.alive
     total = np.full((batch, width, count), -np.inf)
-    total[alive] = state.score[alive][:, None] + candidates.log_prob
+    total[alive] = state.score[alive][:, None] + candidates.log_prob[:, :count]
     ids = np.zeros((batch, width, count), dtype=np.int64)
-    ids[alive] = candidates.token
+    ids[alive] = candidates.token[:, :count]
     total, ids = (array.reshape(batch, width * count) for array in (total, ids))
     wanted = min(2 * width, width * count)
     order = np.argsort(-total, axis=1, kind="stable")[:, :wanted]
-    score = np.take_along_axis(total, order, axis=1)
-    beyond = np.arange(wanted) >= 2 * state.beam_size[:, None]
-    token = np.take_along_axis(ids, order, axis=1)
-    return Selection(np.where(beyond, -np.inf, score), order // count, token)
+    row = np.arange(batch)[:, None]
+    score = total[row, order]
+    score[np.arange(wanted) >= 2 * state.beam_size[:, None]] = -np.inf
+    return Selection(score, order // count, ids[row, order])
 
 
 def finish(state: BeamState, selection: Selection, eos_id: int) -> BeamState:
@@ -185,32 +185,41 @@ def advance(state: BeamState, selection: Selection, eos_id: int) -> tuple[BeamSt
         The new state, and the beam (B, K) that each live beam continues.
     """
     batch, width = state.score.shape
+    row = np.arange(batch)[:, None]
     alive = (selection.token != eos_id) & np.isfinite(selection.score)
     first = np.argsort(~alive, axis=1, kind="stable")[:, :width]  # the alive ones, in order
-    lives = np.take_along_axis(alive, first, axis=1)
+    lives = alive[row, first]
     lives &= np.arange(first.shape[1]) < state.beam_size[:, None]
-    score = np.where(lives, np.take_along_axis(selection.score, first, axis=1), -np.inf)
-    beam = np.where(lives, np.take_along_axis(selection.beam, first, axis=1), 0)
-    token = np.take_along_axis(selection.token, first, axis=1)
+    score = np.where(lives, selection.score[row, first], -np.inf)
+    beam = np.where(lives, selection.beam[row, first], 0)
+    token = selection.token[row, first]
     missing = width - first.shape[1]
     if missing:  # fewer continuations than beams: a vocabulary smaller than K
         score = np.pad(score, ((0, 0), (0, missing)), constant_values=-np.inf)
         beam, token = (np.pad(array, ((0, 0), (0, missing))) for array in (beam, token))
-    tokens = state.tokens[np.arange(batch)[:, None], beam]
-    tokens[np.arange(batch), :, np.minimum(state.length, tokens.shape[2] - 1)] = token
+    tokens = state.tokens[row, beam]
+    tokens[row[:, 0], :, np.minimum(state.length, tokens.shape[2] - 1)] = token
     return dataclasses.replace(state, score=score, tokens=tokens, length=state.length + 1), beam
 
 
-def finished(state: BeamState) -> NDArray[np.bool_]:
-    """Whether each sentence (B,) has all hypotheses that are wanted, and no live beam can beat one.
+def prune(state: BeamState) -> BeamState:
+    """Without the live beams that can no longer become one of the hypotheses that are wanted.
 
     A log-probability only falls, so a beam's best possible score is its present one under the
-    penalty of the longest output.
+    penalty of the longest output. What a useless beam keeps from living ranks below it, and is as
+    useless, so the wanted hypotheses stay the same.
     """
-    best_live = state.score.max(axis=1)
-    attainable = best_live / length_penalty(state.limit, state.alpha)
-    worst = state.kept_score[np.arange(len(best_live)), state.n_best - 1]
-    ended: NDArray[np.bool_] = (attainable <= worst) | np.isneginf(best_live)
+    worst = state.kept_score[np.arange(len(state.score)), state.n_best - 1]
+    if np.isneginf(worst).all():
+        return state
+    attainable = state.score / length_penalty(state.limit, state.alpha)[:, None]
+    useless = attainable <= worst[:, None]
+    return dataclasses.replace(state, score=np.where(useless, -np.inf, state.score))
+
+
+def finished(state: BeamState) -> NDArray[np.bool_]:
+    """Whether each sentence (B,) has no live beam left."""
+    ended: NDArray[np.bool_] = np.isneginf(state.score).all(axis=1)
     return ended
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -88,6 +89,7 @@ class Rows:
     position: Ids
     parent: Ids
 
+    @functools.cached_property
     def places(self) -> tuple[Ids, int]:
         """Each row's place (N,) among those of its sentence, and the most rows of a sentence."""
         counts = np.bincount(self.sentence)

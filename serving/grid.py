@@ -91,7 +91,7 @@ class GridDecoder(Generic[M, C]):
     def step(self, rows: Rows) -> Candidates:
         """One token for each row; the grid's other cells hold a first token that nobody reads."""
         assert self._memory is not None
-        place, beams = rows.places()
+        place, beams = rows.places
         cells = rows.sentence * beams + place
         size = self._memory.sentences * beams
         token = np.full(size, self._engine.spec.start_id, dtype=np.int64)

@@ -33,9 +33,6 @@ of beam size 4 fill 128 rows before it where they have up to 164 tokens; the lar
 allowed, 1,000 tokens with beam size 8, takes 9,400.
 """
 
-SHARED_ROWS = 32
-"""Rows of a batch from which a second worker helps: fewer are faster together, with all threads."""
-
 
 class Scheduler:
     """Translates sentences of concurrent requests, together in few batches."""
@@ -128,25 +125,24 @@ class Scheduler:
             worker.join()
 
     def _take(self, worker: Worker) -> Group | None:
-        """The next group for a worker; an idle one waits until it is needed."""
+        """The next group for a worker; an idle one waits until there is one."""
         in_flight = worker.sentences
         with self._change:
-            while not in_flight and not self._needed(worker):
-                if self._closing and not self._waiting:
+            while not in_flight and not self._waiting:
+                if self._closing:
                     return None
                 self._change.wait()
-            rows = self._rows - worker.rows
+            rows = min(self._rows - worker.rows, self._share(worker))
             group = self._waiting.take(rows, self._tokens, not in_flight, in_flight)
             worker.rows += sum(sentence.rows for sentence in group)
-            if self._closing or self._waiting:
-                self._change.notify_all()  # who is idle looks again
             return group
 
-    def _needed(self, idle: Worker) -> bool:
-        """Whether an idle worker should take what waits: those at work have enough to do."""
-        others = [worker.rows for worker in self._workers if worker is not idle]
-        busy = [rows for rows in others if rows]
-        return bool(self._waiting) and (not busy or min(busy) >= min(SHARED_ROWS, self._rows))
+    def _share(self, worker: Worker) -> int:
+        """Rows to take so that all workers have equally many; the next sentence's for the least."""
+        taken = [other.rows for other in self._workers]
+        share = -(-(sum(taken) + self._waiting.rows) // len(taken)) - worker.rows
+        least = worker.rows == min(taken)
+        return max(share, self._waiting.next_rows if least else 0)
 
     def _forget(self, future: Future[Translations]) -> None:
         """A request is over: drop what is left of it. Runs in the thread that ended it."""

@@ -44,19 +44,38 @@ class _Entry(NamedTuple, Generic[Owner, Ticket]):
     sentence: Sentence[Ticket]
 
 
+class _Left(NamedTuple):
+    """What still waits of a request."""
+
+    count: int
+    rows: int
+
+
 class Waiting(Generic[Owner, Ticket]):
     """The queue of all requests' sentences. An owner stands for a request. Not thread-safe."""
 
     def __init__(self) -> None:
         self._heap: list[_Entry[Owner, Ticket]] = []
-        self._left: dict[Owner, int] = {}
+        self._left: dict[Owner, _Left] = {}
         self._count = 0
+        self._rows = 0
         self._round = 0
         self._numbers = itertools.count()
 
     def __len__(self) -> int:
         """Sentences that wait."""
         return self._count
+
+    @property
+    def rows(self) -> int:
+        """Rows of all that waits."""
+        return self._rows
+
+    @property
+    def next_rows(self) -> int:
+        """Rows of the sentence whose turn it is; 0 if none waits."""
+        self._skip_dropped()
+        return self._heap[0].sentence.rows if self._heap else 0
 
     def add(self, owner: Owner, sentences: Sequence[Sentence[Ticket]]) -> None:
         """Queue the sentences of a new request; the longest is served first."""
@@ -66,12 +85,16 @@ class Waiting(Generic[Owner, Ticket]):
             entry = _Entry(turn, before, next(self._numbers), owner, sentence)
             heapq.heappush(self._heap, entry)
             before += sentence.tokens
-        self._left[owner] = len(sentences)
-        self._count += len(sentences)
+        left = _Left(len(sentences), sum(sentence.rows for sentence in sentences))
+        self._left[owner] = left
+        self._count += left.count
+        self._rows += left.rows
 
     def drop(self, owner: Owner) -> None:
         """Forget what still waits of a request, if anything does."""
-        self._count -= self._left.pop(owner, 0)
+        left = self._left.pop(owner, _Left(0, 0))
+        self._count -= left.count
+        self._rows -= left.rows
         if len(self._heap) > 2 * self._count:  # mostly dropped entries
             self._heap = [entry for entry in self._heap if entry.owner in self._left]
             heapq.heapify(self._heap)
@@ -103,7 +126,7 @@ class Waiting(Generic[Owner, Ticket]):
         for entry in others:
             heapq.heappush(self._heap, entry)
         for entry in group:
-            self._count_down(entry.owner)
+            self._count_down(entry)
         return [entry.sentence for entry in group]
 
     def _pop_fitting(
@@ -111,11 +134,8 @@ class Waiting(Generic[Owner, Ticket]):
     ) -> list[_Entry[Owner, Ticket]]:
         fitting: list[_Entry[Owner, Ticket]] = []
         count, widest = len(beside), max((s.tokens for s in beside), default=0)
-        while self._heap:
-            owner, sentence = self._heap[0].owner, self._heap[0].sentence
-            if owner not in self._left:  # dropped
-                heapq.heappop(self._heap)
-                continue
+        while self._skip_dropped():
+            sentence = self._heap[0].sentence
             rows -= sentence.rows
             count, widest = count + 1, max(widest, sentence.tokens)
             if (rows < 0 or count * widest > tokens) and (fitting or not anyway):
@@ -123,11 +143,19 @@ class Waiting(Generic[Owner, Ticket]):
             fitting.append(heapq.heappop(self._heap))
         return fitting
 
-    def _count_down(self, owner: Owner) -> None:
+    def _skip_dropped(self) -> bool:
+        """Whether anything waits; if so, the top of the heap does."""
+        while self._heap and self._heap[0].owner not in self._left:
+            heapq.heappop(self._heap)
+        return bool(self._heap)
+
+    def _count_down(self, entry: _Entry[Owner, Ticket]) -> None:
+        rows = entry.sentence.rows
         self._count -= 1
-        self._left[owner] -= 1
-        if not self._left[owner]:
-            del self._left[owner]
+        self._rows -= rows
+        left = self._left.pop(entry.owner)
+        if left.count > 1:
+            self._left[entry.owner] = _Left(left.count - 1, left.rows - rows)
 
 
 Entries = list[_Entry[Owner, Ticket]]

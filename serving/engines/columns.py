@@ -44,7 +44,7 @@ class Columns:
 
     def append(self, rows: Rows) -> Appended:
         """Give every row a column for its newest token; `width` may change."""
-        place, beams = rows.places()
+        place, beams = rows.places
         begun = rows.position > 0
         visible = self._visible[np.where(begun, rows.parent, 0)] & begun[:, None]  # (N, L)
         used = np.logical_or.reduceat(visible, np.flatnonzero(place == 0), axis=0)  # (B, L)
@@ -67,6 +67,8 @@ class Columns:
 
 def _resize(array: NDArray[np.bool_], width: int) -> NDArray[np.bool_]:
     """Cut (M, L) to `width` columns, or pad it with False."""
+    if width == array.shape[1]:
+        return array
     resized = np.zeros((len(array), width), dtype=bool)
     kept = min(width, array.shape[1])
     resized[:, :kept] = array[:, :kept]

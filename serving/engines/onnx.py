@@ -121,7 +121,7 @@ class OnnxDecoder:
         """One token for each row."""
         self._close_gaps()
         self._choose_session()
-        place, beams = rows.places()
+        place, beams = rows.places
         beams = max(MIN_BEAMS, beams)
         column, visible = self._columns.append(rows)
         if self._cache.reserve(len(self._slot), self._columns.width) or not self._bound:

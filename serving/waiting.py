@@ -47,7 +47,7 @@ class _Entry(NamedTuple, Generic[Owner, Ticket]):
 class _Left(NamedTuple):
     """What still waits of a request."""
 
-    count: int
+    sentences: int
     rows: int
 
 
@@ -87,13 +87,13 @@ class Waiting(Generic[Owner, Ticket]):
             before += sentence.tokens
         left = _Left(len(sentences), sum(sentence.rows for sentence in sentences))
         self._left[owner] = left
-        self._count += left.count
+        self._count += left.sentences
         self._rows += left.rows
 
     def drop(self, owner: Owner) -> None:
         """Forget what still waits of a request, if anything does."""
         left = self._left.pop(owner, _Left(0, 0))
-        self._count -= left.count
+        self._count -= left.sentences
         self._rows -= left.rows
         if len(self._heap) > 2 * self._count:  # mostly dropped entries
             self._heap = [entry for entry in self._heap if entry.owner in self._left]
@@ -154,8 +154,8 @@ class Waiting(Generic[Owner, Ticket]):
         self._count -= 1
         self._rows -= rows
         left = self._left.pop(entry.owner)
-        if left.count > 1:
-            self._left[entry.owner] = _Left(left.count - 1, left.rows - rows)
+        if left.sentences > 1:
+            self._left[entry.owner] = _Left(left.sentences - 1, left.rows - rows)
 
 
 Entries = list[_Entry[Owner, Ticket]]

@@ -1,4 +1,4 @@
-"""`dragoman bench`: measurements that can be repeated, each a subcommand."""
+"""`dragoman bench`: measurements that can be repeated, and what they need, as subcommands."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ SUBCOMMANDS = {
         "bench.commands.served",
         "our server beside CTranslate2 behind the same Triton, under load",
         "bench",
+    ),
+    "widen": Command(
+        "bench.commands.widen", "a larger checkpoint that translates as a given one does", "bench"
     ),
 }
 

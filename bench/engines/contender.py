@@ -94,7 +94,7 @@ def check_classic(config: ModelConfig) -> None:
     Raises:
         ConfigError: it strays from the classic architecture; the message says where.
     """
-    if config.positions != "sinusoidal":
+    if config.positions == "none":
         raise ConfigError(f"other engines know no {config.positions!r} positions")
     if config.encoder_attention != "full":
         raise ConfigError(f"other engines know no {config.encoder_attention!r} attention")

@@ -14,7 +14,6 @@ from serving.bundle import Bundle
 from serving.errors import DragomanError
 from serving.lines import read_lines
 
-HELP = "compare our server with CTranslate2 behind the same Triton under load"
 EXAMPLES = """\
 examples:
   dragoman bench served --checkpoint runs/tatoeba-en-de/averaged \\

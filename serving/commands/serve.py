@@ -8,7 +8,6 @@ from pathlib import Path
 from serving.launcher.launch import serve
 from serving.launcher.settings import EXIT_TIMEOUT_SECONDS, READY_TIMEOUT_SECONDS, ServerSettings
 
-HELP = "serve a model repository over HTTP and gRPC"
 EXAMPLES = """\
 examples:
   dragoman serve

@@ -11,11 +11,11 @@ from export.cpu_engine import PrecisionName, cpu_engine
 from export.proof import prove
 from model.engine import TorchEngine
 from model.transformer import Transformer
-from serving.batch import Batch, Hypothesis, Sentence
-from serving.engine import Decoder, Engine, Ids, Rows, pad
+from serving.engine import Decoder, Ids, Rows, pad
 from serving.engines.onnx import OnnxEngine
 from serving.options import DecodingOptions
 from serving.search import search
+from tests.parity.company import assert_company_changes_nothing
 from tests.parity.models import random_sentences, small_model
 
 MODELS: dict[str, dict[str, Any]] = {
@@ -100,28 +100,6 @@ def test_translations_agree(transformer: Transformer, engine: OnnxEngine, beam_s
     sentences = random_sentences(np.random.default_rng(0), 20, 12)
     proof = prove(TorchEngine(transformer), engine, sentences, beams=(beam_size,))
     assert proof.largest_difference < 1e-4
-
-
-def assert_company_changes_nothing(engine: Engine, seed: int, tolerance: float) -> None:
-    """Sentences that join and leave at random moments are translated as alone."""
-    random = np.random.default_rng(seed)
-    cases = [
-        Sentence(ids, DecodingOptions(int(random.integers(1, 9))), n)
-        for n, ids in enumerate(random_sentences(random, 15, 14))
-    ]
-    waiting = list(cases)
-    batch: Batch[int] = Batch(engine)
-    answers: dict[int, list[Hypothesis]] = {}
-    while waiting or batch.sentences:
-        count = int(random.integers(0, 3))
-        if waiting and (count or not batch.sentences):
-            batch.join(waiting[: max(1, count)])
-            waiting = waiting[max(1, count) :]
-        answers.update({s.ticket: found for s, found in batch.step()})
-    for case in cases:
-        [alone] = search(engine, [case.ids], case.options)
-        assert answers[case.ticket][0].ids == alone[0].ids
-        assert answers[case.ticket][0].score == pytest.approx(alone[0].score, abs=tolerance)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -14,13 +14,11 @@ from export.onnx_graphs import Graphs, export_graphs
 from export.proof import ProofError, prove
 from model.engine import TorchEngine
 from model.transformer import Transformer
-from serving.batch import Batch, Hypothesis, Sentence
 from serving.bundle import Bundle, find_bundle
 from serving.engine import Ids, pad
 from serving.errors import ConfigError
 from serving.grid import GridDecoder, GridEngine
-from serving.options import DecodingOptions
-from serving.search import search
+from tests.parity.company import assert_company_changes_nothing
 from tests.parity.models import random_sentences, small_model
 from tests.parity.portable_engine import PortableEngine
 
@@ -98,26 +96,8 @@ def test_translations_agree(engines: tuple[TorchEngine, PortableEngine], beam_si
 
 
 def test_company_changes_nothing(engines: tuple[TorchEngine, PortableEngine]) -> None:
-    """Sentences that join and leave at random moments are translated as alone."""
-    random = np.random.default_rng(5)
     for engine in engines:
-        waiting = [
-            Sentence(ids, DecodingOptions(int(random.integers(1, 5))), n)
-            for n, ids in enumerate(random_sentences(random, 15, 9))
-        ]
-        cases = list(waiting)
-        batch: Batch[int] = Batch(engine)
-        answers: dict[int, list[Hypothesis]] = {}
-        while waiting or batch.sentences:
-            count = int(random.integers(0, 3))
-            if waiting and (count or not batch.sentences):
-                batch.join(waiting[: max(1, count)])
-                waiting = waiting[max(1, count) :]
-            answers.update({s.ticket: found for s, found in batch.step()})
-        for case in cases:
-            alone = search(engine, [case.ids], case.options)[0]
-            assert answers[case.ticket][0].ids == alone[0].ids
-            assert answers[case.ticket][0].score == pytest.approx(alone[0].score, abs=2e-5)
+        assert_company_changes_nothing(engine, seed=5, tolerance=2e-5)
 
 
 class WrongEngine:

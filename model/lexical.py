@@ -8,6 +8,7 @@ a number for each pair of pieces that was ever seen in one pair of sentences.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -151,7 +152,7 @@ def _bounds(pairs: Pairs) -> list[int]:
 def _chunks(pairs: Pairs, vocab_size: int) -> Iterator[Cells]:
     lengths = _lengths(pairs)
     bounds = _bounds(pairs)
-    for begin, end in zip(bounds[:-1], bounds[1:], strict=True):
+    for begin, end in itertools.pairwise(bounds):
         source, target = (length[begin:end] for length in lengths)
         sources = _tokens(pairs.source.ids, pairs.source.offsets[begin:end], source)
         targets = _tokens(pairs.target.ids, pairs.target.offsets[begin:end], target)

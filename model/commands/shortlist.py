@@ -74,10 +74,8 @@ def run(arguments: argparse.Namespace) -> int:
     with replacing(path) as stream:
         stream.write(shortlist.to_bytes())
     lengths = [len(shortlist.candidates(ids)) for ids in list(pairs.source)[:1000] if len(ids)]
-    print(
-        f"wrote {path}: {np.mean(lengths):.0f} of {text.vocab_size} pieces for a sentence on average",
-        file=sys.stderr,
-    )
+    average = f"{np.mean(lengths):.0f} of {text.vocab_size} pieces for a sentence on average"
+    print(f"wrote {path}: {average}", file=sys.stderr)
     return 0
 
 

@@ -109,7 +109,7 @@ def _seen(pairs: Pairs, vocab_size: int, on_chunk: Callable[[], object]) -> Lexi
     for cells in _chunks(pairs, vocab_size):
         new, times = np.unique(cells.key, return_counts=True)
         key, place = np.unique(np.concatenate((key, new)), return_inverse=True)
-        count = np.bincount(place, np.concatenate((count, times)))
+        count = np.bincount(place, np.concatenate((count, times))).astype(np.float64)
         if len(key) > MAX_ENTRIES:
             kept = np.sort(np.argpartition(-count, MAX_ENTRIES // 2)[: MAX_ENTRIES // 2])
             key, count = key[kept], count[kept]
@@ -123,7 +123,7 @@ def _expected(lexicon: Lexicon, cells: Cells) -> Doubles:
     total = np.add.reduceat(probability, cells.first)
     tokens = np.diff(np.append(cells.first, len(cells.key)))
     share = probability / np.repeat(np.maximum(total, np.finfo(float).tiny), tokens)
-    return np.bincount(place, share, minlength=len(lexicon.key))
+    return np.bincount(place, share, minlength=len(lexicon.key)).astype(np.float64)
 
 
 def _normalised(vocab_size: int, key: Ids, count: Doubles) -> Lexicon:

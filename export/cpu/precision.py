@@ -24,7 +24,7 @@ class Precision(Protocol):
         """The output projection (V, D)."""
         ...
 
-    def listed_projection(self, weight: torch.Tensor) -> nn.Module:
+    def listed_projection(self, weight: nn.Parameter) -> nn.Module:
         """The output projection (V, D) on some of its columns: x and ids (W,) -> (N, W)."""
         ...
 
@@ -48,7 +48,7 @@ class Fp32:
         """The output projection."""
         return Linear(weight, bias)
 
-    def listed_projection(self, weight: torch.Tensor) -> nn.Module:
+    def listed_projection(self, weight: nn.Parameter) -> nn.Module:
         """The output projection on some of its columns."""
         return ListedLinear(weight)
 
@@ -71,7 +71,7 @@ class Int8:
         """The output projection."""
         return QuantisedLinear(weight, bias, self._spans[PROJECTION])
 
-    def listed_projection(self, weight: torch.Tensor) -> nn.Module:
+    def listed_projection(self, weight: nn.Parameter) -> nn.Module:
         """The output projection on some of its columns."""
         return QuantisedListedLinear(weight, self._spans[PROJECTION])
 

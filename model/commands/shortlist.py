@@ -93,5 +93,5 @@ def make_shortlist(
 def _most_frequent(pairs: Pairs, count: int) -> Ids:
     """The most frequent target pieces, at most `count`."""
     times = np.bincount(pairs.target.ids)
-    best = np.argsort(-times, kind="stable")[:count]
-    return best[times[best] > 0]
+    best: Ids = np.argsort(-times, kind="stable")[:count]
+    return best[: np.count_nonzero(times)]

@@ -14,6 +14,7 @@ from serving.engines.columns import GRANULE, Columns
 from serving.engines.lists import Lists, without_padding
 from serving.engines.sessions import Graph, Sessions
 from serving.engines.slots import Floats, Slots
+from serving.errors import ConfigError
 from serving.shortlist import Shortlist
 
 MASKED = -1e4
@@ -59,12 +60,16 @@ class OnnxEngine:
             shortlist: for a step graph that takes one.
 
         Raises:
-            ConfigError: a graph is missing or ONNX Runtime refuses it.
+            ConfigError: a graph is missing, ONNX Runtime refuses it, or the step takes a shortlist
+                and there is none, or the other way round.
         """
         self.spec = spec
         self.workers = workers
         self.shortlist = shortlist
         self.sessions = Sessions(encoder, decoder_step, threads, workers, profile)
+        takes_one = any(i.name == "shortlist" for i in self.sessions.wide.step.get_inputs())
+        if takes_one != (shortlist is not None):
+            raise ConfigError(f"the decoder step takes {'a' if takes_one else 'no'} shortlist")
 
     def decoder(self) -> OnnxDecoder:
         """A new decoder with nothing in flight."""

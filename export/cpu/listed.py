@@ -52,9 +52,9 @@ class QuantisedListedLinear(nn.Module):
 
 
 def best_of_lists(
-    logits: Tensor, shortlist: Tensor, own: Tensor, count: int
+    logits: Tensor, shortlist: Tensor, own: Tensor, sentence: Tensor, count: int
 ) -> tuple[Tensor, Tensor]:
-    """Each row's best tokens of its own list.
+    """Each row's best tokens of its own sentence's list.
 
     The way through groups is taken for lists of any length: equal numbers would be ranked
     otherwise by another way, and how long lists are padded depends on the company.
@@ -62,15 +62,18 @@ def best_of_lists(
     Args:
         logits: (N, W).
         shortlist: (W,) the columns' ids.
-        own: (N, G, M) columns of each row's list, ascending, then -1.
+        own: (B, G, M) columns of each sentence's list, ascending, then -1.
+        sentence: (N,) each row's.
         count: C, at most G.
 
     Returns:
         Log-probabilities, normalised over the list, and ids (N, C), best first. Those of -1 are
         below -1e8.
     """
-    columns = own.clamp(min=0).flatten(1)  # (N, G x M)
-    listed = torch.where(own.flatten(1) < 0, _NEVER, logits.gather(1, columns))
-    log_prob = torch.log_softmax(listed, dim=-1)
-    best, place = best_of_groups(log_prob.view(own.shape), count)
-    return best, shortlist[columns.gather(1, place)]
+    groups, members = own.shape[1:]
+    flat = own.flatten(1)  # (B, G x M): what can be done for a sentence is not done for its rows
+    column = flat.clamp(min=0).index_select(0, sentence)  # (N, G x M)
+    padding = torch.where(flat < 0, _NEVER, 0.0).index_select(0, sentence)
+    log_prob = torch.log_softmax(logits.gather(1, column) + padding, dim=-1)
+    best, place = best_of_groups(log_prob.view(-1, groups, members), count)
+    return best, shortlist[column.gather(1, place)]

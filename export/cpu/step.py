@@ -115,8 +115,8 @@ class RowStep(nn.Module):
         if shortlist is None or own is None:
             return *best_in_groups(self.projection(x), self.candidates), written
         logits = self.projection(x, shortlist)  # (N, W)
-        own = own.index_select(0, cell // grid.shape[1])  # (N, G, M)
-        return *best_of_lists(logits, shortlist, own, self.candidates), written
+        sentence = cell // grid.shape[1]  # (N,)
+        return *best_of_lists(logits, shortlist, own, sentence, self.candidates), written
 
     def _layer(
         self,

@@ -117,16 +117,20 @@ def test_other_architectures_are_refused(values: dict[str, object]) -> None:
 
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_a_shortlist_is_a_vocabulary_map(transformer: Transformer, beam_size: int) -> None:
-    """The same lists: alone, a sentence is translated as by our engine with them."""
+    """The same lists: alone, a sentence is translated as by our engine with them.
+
+    Only where the list makes EOS the first choice of all, theirs goes on and ours is empty.
+    """
     random = np.random.default_rng(4)
     offsets = np.concatenate(([0], np.cumsum(random.integers(0, 5, 90))))
     shortlist = Shortlist(offsets, random.integers(4, 90, offsets[-1]), np.array([2, 3, 5, 9]))
     ours = ours_onnx(transformer, "fp32", (), 1, shortlist)
     theirs = CTranslate2Engine(transformer, "fp32", 1, shortlist=shortlist)
     assert theirs.name == "CTranslate2 with shortlist"
-    same = 0
+    compared = 0
     for ids in random_sentences(5, 20, 12):
         [expected], [found] = (one.translate([ids], beam_size) for one in (ours, theirs))
         assert set(found) <= set(shortlist.candidates(ids).tolist())
-        same += found == expected
-    assert same >= 18
+        assert not expected or found == expected
+        compared += bool(expected)
+    assert compared >= 10

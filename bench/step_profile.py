@@ -59,11 +59,13 @@ def profile_steps(
     in the timed pass.
     """
     paths = (bundle.path / ENCODER, bundle.path / DECODER_STEP)
-    plain = OnnxEngine(*paths, bundle.spec, threads)
+    plain = OnnxEngine(*paths, bundle.spec, threads, shortlist=bundle.shortlist)
     _translate(plain, sentences, options)
     seconds, run_seconds, steps, rows = _translate(plain, sentences, options)
     with tempfile.TemporaryDirectory(prefix="dragoman-profile-") as folder:
-        engine = OnnxEngine(*paths, bundle.spec, threads, profile=Path(folder) / "step")
+        profile = Path(folder) / "step"
+        shortlist = bundle.shortlist
+        engine = OnnxEngine(*paths, bundle.spec, threads, profile=profile, shortlist=shortlist)
         _translate(engine, sentences, options)
         events = json.loads(Path(engine.sessions.wide.step.end_profiling()).read_text("utf-8"))
     parts = _share_out(events, run_seconds)

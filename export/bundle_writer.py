@@ -8,10 +8,17 @@ from pathlib import Path
 from export.onnx_graphs import Graphs
 from serving.bundle import DECODER_STEP, ENCODER, SPEC, manifest
 from serving.engine import EngineSpec
+from serving.shortlist import SHORTLIST, Shortlist
 from serving.text import VOCABULARY
 
 
-def write_bundle(folder: Path, graphs: Graphs, spec: EngineSpec, vocabulary: Path) -> None:
+def write_bundle(
+    folder: Path,
+    graphs: Graphs,
+    spec: EngineSpec,
+    vocabulary: Path,
+    shortlist: Shortlist | None = None,
+) -> None:
     """Write the files into `folder`, beside whatever else lies there.
 
     Each file appears whole. The specification comes last and holds the others' checksums, so
@@ -23,9 +30,13 @@ def write_bundle(folder: Path, graphs: Graphs, spec: EngineSpec, vocabulary: Pat
         DECODER_STEP: graphs.decoder_step.SerializeToString(),
         VOCABULARY: vocabulary.read_bytes(),
     }
+    if shortlist:
+        contents[SHORTLIST] = shortlist.to_bytes()
     contents[SPEC] = manifest(spec, contents).encode("utf-8")
     partials = {name: folder / f".{name}.partial" for name in contents}
     for name, content in contents.items():
         partials[name].write_bytes(content)
     for name, partial in partials.items():
         shutil.move(partial, folder / name)
+    if not shortlist:
+        (folder / SHORTLIST).unlink(missing_ok=True)  # an earlier export's

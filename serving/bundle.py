@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from serving.engine import EngineSpec
 from serving.errors import ConfigError, check_known_keys
+from serving.shortlist import SHORTLIST, Shortlist
 from serving.text import VOCABULARY, TextProcessor
 
 if TYPE_CHECKING:
@@ -23,10 +24,17 @@ DECODER_STEP = "decoder_step.onnx"
 
 @dataclasses.dataclass(frozen=True)
 class Bundle:
-    """Graphs, specification and vocabulary of one model."""
+    """Graphs, specification and vocabulary of one model.
+
+    Attributes:
+        path: the folder.
+        spec: the model's sizes and special ids.
+        shortlist: what its step graph chooses from; None for the whole vocabulary.
+    """
 
     path: Path
     spec: EngineSpec
+    shortlist: Shortlist | None = None
 
     @classmethod
     def open(cls, path: Path) -> Bundle:
@@ -45,11 +53,18 @@ class Bundle:
             raise ConfigError(f"{path / SPEC} is no specification: {error!r}") from error
         check_known_keys(values, ("engine", "sha256"), str(path / SPEC))
         for name, expected in checksums.items():
+            if not (path / name).is_file():
+                raise ConfigError(f"{path} is no exported model: {name} is missing")
             if _checksum((path / name).read_bytes()) != expected:
                 raise ConfigError(
                     f"{path / name} is not the file that was exported with {SPEC}; export again"
                 )
-        return cls(path, EngineSpec.from_dict(spec, str(path / SPEC)))
+        engine_spec = EngineSpec.from_dict(spec, str(path / SPEC))
+        shortlist = None
+        if SHORTLIST in checksums:
+            sizes = (engine_spec.vocab_size, engine_spec.eos_id)
+            shortlist = Shortlist.load(path / SHORTLIST, *sizes)
+        return cls(path, engine_spec, shortlist)
 
     def text_processor(self) -> TextProcessor:
         """The vocabulary, ready to tokenise."""
@@ -60,7 +75,7 @@ class Bundle:
         from serving.engines.onnx import OnnxEngine  # tokenising needs no ONNX Runtime
 
         graphs = (self.path / ENCODER, self.path / DECODER_STEP)
-        return OnnxEngine(*graphs, self.spec, threads, workers)
+        return OnnxEngine(*graphs, self.spec, threads, workers, shortlist=self.shortlist)
 
 
 def find_bundle(path: Path) -> Path:

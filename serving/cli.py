@@ -35,6 +35,11 @@ COMMANDS = {
     "attention": Command(
         "model.commands.attention", "draw what a model looks at in one sentence", "training"
     ),
+    "shortlist": Command(
+        "model.commands.shortlist",
+        "learn which target pieces a source sentence may call for, to translate faster",
+        "training",
+    ),
     "ablate": Command(
         "model.commands.ablate",
         "train variations of a model on equal budgets and compare them",

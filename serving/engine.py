@@ -65,7 +65,8 @@ class Candidates:
     """The best next tokens of each row, best first.
 
     Attributes:
-        log_prob: (N, C) log-probabilities, normalised over the whole vocabulary.
+        log_prob: (N, C) log-probabilities, normalised over the whole vocabulary, or over the
+            sentence's shortlist where the engine has one; -inf is no candidate.
         token: (N, C) ids.
     """
 

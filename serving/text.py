@@ -59,6 +59,7 @@ class TextProcessor:
     def __init__(self, pieces: sentencepiece.SentencePieceProcessor) -> None:
         self._pieces = pieces
         self.eos_id: int = pieces.eos_id()
+        self.unk_id: int = pieces.unk_id()
         self._hidden = {pieces.pad_id(), pieces.bos_id(), pieces.eos_id()}
 
     @classmethod

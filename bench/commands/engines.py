@@ -27,7 +27,7 @@ examples:
       the grid, and 500 real sentences of mixed length on a trained model
 
   dragoman bench engines --checkpoint CHECKPOINT --text test.en.gz --parts text --rounds 9
-      the real sentences alone
+      the real sentences alone; --shortlist adds both INT8 engines with a shortlist
 
   dragoman bench engines --quick
       a tiny model in few cells, to see that everything runs; its figures mean nothing
@@ -53,6 +53,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sentences", type=int, default=500, help="how many of them (default: %(default)s)"
     )
     parser.add_argument("--text-beam", type=int, default=4, help="(default: %(default)s)")
+    parser.add_argument(
+        "--shortlist",
+        action="store_true",
+        help="on real text, INT8 once more with the checkpoint's shortlist, which becomes "
+        "CTranslate2's vocabulary map",
+    )
     parser.add_argument(
         "--parts", nargs="+", choices=PARTS, help="what to run (default: all that can be)"
     )
@@ -112,6 +118,8 @@ def _parts(arguments: argparse.Namespace) -> tuple[str, ...]:
     parts = tuple(arguments.parts or (PARTS if whole else PARTS[:1]))
     if "text" in parts and whole < 2:
         raise ConfigError("real text needs both --checkpoint FOLDER and --text FILE")
+    if arguments.shortlist and "text" not in parts:
+        raise ConfigError("--shortlist is for real text: --checkpoint FOLDER and --text FILE")
     for name in ("sentences", "threads", "rounds"):
         if getattr(arguments, name) < 1:
             raise ConfigError(f"--{name} must be at least 1, not {getattr(arguments, name)}")
@@ -154,6 +162,7 @@ def text_plan(arguments: argparse.Namespace) -> TextPlan:
         rounds=2 if arguments.quick else arguments.rounds,
         threads=arguments.threads,
         pause=0.0 if arguments.quick else PAUSE,
+        shortlist=arguments.shortlist,
     )
 
 

@@ -15,9 +15,13 @@ from serving.engine import Engine, default_workers
 from serving.errors import ConfigError
 from serving.options import EXTRA_TOKENS, MAX_SOURCE_TOKENS, DecodingOptions
 from serving.search import search
+from serving.shortlist import Shortlist
 
 Precision = Literal["fp32", "int8"]
 PRECISIONS: tuple[Precision, ...] = ("fp32", "int8")
+
+WITH_SHORTLIST = " with shortlist"
+"""Ends the name of an engine that has one."""
 
 NO_LENGTH_PENALTY = 0.0
 """The engines' length penalties are different formulas, but at 0 all compare log-probabilities."""
@@ -73,14 +77,19 @@ class OurContender:
 
 
 def ours_onnx(
-    transformer: Transformer, precision: Precision, calibration: Sequence[Ids], threads: int
+    transformer: Transformer,
+    precision: Precision,
+    calibration: Sequence[Ids],
+    threads: int,
+    shortlist: Shortlist | None = None,
 ) -> OurContender:
     """The engine that is served on CPUs."""
     from export.cpu_engine import cpu_engine  # parity tests of the others need no ONNX Runtime
 
     workers = default_workers(threads)
-    engine = cpu_engine(transformer, precision, calibration, threads, workers)
-    return OurContender("Dragoman", precision, engine, workers)
+    engine = cpu_engine(transformer, precision, calibration, threads, workers, shortlist)
+    name = "Dragoman" + (WITH_SHORTLIST if shortlist else "")
+    return OurContender(name, precision, engine, workers)
 
 
 def ours_pytorch(transformer: Transformer) -> OurContender:

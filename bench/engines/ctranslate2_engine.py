@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import ctranslate2
 
-from bench.engines.contender import NO_LENGTH_PENALTY, Ids, Precision
-from bench.engines.ctranslate2_spec import specification, tokens
+from bench.engines.contender import NO_LENGTH_PENALTY, WITH_SHORTLIST, Ids, Precision
+from bench.engines.ctranslate2_spec import specification, tokens, vocabulary_map
 from model.transformer import Transformer
 from serving.options import EXTRA_TOKENS
+from serving.shortlist import Shortlist
 
 COMPUTE_TYPES: dict[Precision, str] = {"fp32": "float32", "int8": "int8"}
 
@@ -26,6 +28,7 @@ class CTranslate2Engine:
         threads: int,
         workers: int = 1,
         max_batch_size: int = 0,
+        shortlist: Shortlist | None = None,
     ) -> None:
         """Convert and load.
 
@@ -33,8 +36,10 @@ class CTranslate2Engine:
             threads: of each worker's matrix products.
             workers: batches translated side by side.
             max_batch_size: sentences of one batch; 0 for all that are handed over.
+            shortlist: becomes its vocabulary map, if any.
         """
-        self.name = "CTranslate2"
+        self.name = "CTranslate2" + (WITH_SHORTLIST if shortlist else "")
+        self._listed = shortlist is not None
         self.precision = precision
         self.max_batch_size = max_batch_size
         self._tokens = tokens(transformer.config)
@@ -42,6 +47,9 @@ class CTranslate2Engine:
         compute_type = COMPUTE_TYPES[precision]
         with tempfile.TemporaryDirectory() as folder:
             specification(transformer, compute_type).save(folder)
+            if shortlist:
+                content = vocabulary_map(transformer.config, shortlist)
+                (Path(folder) / "vmap.txt").write_text(content, encoding="utf-8")
             self._translator = ctranslate2.Translator(
                 folder,
                 device="cpu",
@@ -80,5 +88,6 @@ class CTranslate2Engine:
             min_decoding_length=length or 0,
             max_decoding_length=length or longest,
             return_scores=return_scores,
+            use_vmap=self._listed,
         )
         return results

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+import numpy as np
 from ctranslate2.converters.utils import fuse_linear
 from ctranslate2.specs import TransformerSpec, common_spec
 from torch import Tensor, nn
@@ -13,11 +14,25 @@ from model.attention import MultiHeadAttention
 from model.config import ModelConfig
 from model.layers import EncoderLayer, FeedForward, Residual
 from model.transformer import Transformer
+from serving.shortlist import Shortlist
 
 
 def tokens(config: ModelConfig) -> list[str]:
     """A made-up string for each id, since CTranslate2 takes and gives strings."""
     return [f"t{i}" for i in range(config.vocab_size)]
+
+
+def vocabulary_map(config: ModelConfig, shortlist: Shortlist) -> str:
+    """Our shortlist as CTranslate2's `vmap.txt`.
+
+    A line holds a source token, a tab, and target tokens; no source token is every sentence's.
+    """
+    names = tokens(config)
+    lines = ["\t" + " ".join(names[i] for i in shortlist.always)]
+    for piece, name in enumerate(names):
+        own = shortlist.targets[shortlist.offsets[piece] : shortlist.offsets[piece + 1]]
+        lines.append(f"{name}\t" + " ".join(names[i] for i in np.union1d(own, [piece])))
+    return "\n".join(lines) + "\n"
 
 
 def specification(transformer: Transformer, quantization: str) -> Any:

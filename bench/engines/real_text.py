@@ -17,6 +17,7 @@ from model.checkpoint import load_text, load_transformer
 from model.transformer import Transformer
 from serving.errors import DragomanError
 from serving.lines import read_lines
+from serving.shortlist import SHORTLIST, Shortlist
 
 BATCH_SIZES = (16, 32, 64)
 
@@ -34,6 +35,7 @@ class TextPlan:
         rounds: of every contender.
         threads: of every contender.
         pause: seconds before each turn; see `take_turns`.
+        shortlist: whether both INT8 engines run once more with the checkpoint's shortlist.
     """
 
     checkpoint: Path
@@ -44,12 +46,14 @@ class TextPlan:
     rounds: int
     threads: int
     pause: float
+    shortlist: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
 class Trial:
-    """CTranslate2 in one of its settings; `threads` are each worker's."""
+    """CTranslate2, called `name`, in one of its settings; `threads` are each worker's."""
 
+    name: str
     precision: Precision
     workers: int
     threads: int
@@ -85,9 +89,14 @@ def run_text(plan: TextPlan) -> TextResult:
     model = load_transformer(plan.checkpoint)
     sources, calibration = _sentences(plan, model)
     entries, trials = [], []
-    for precision in PRECISIONS:
-        theirs, tried = best_ctranslate2(model, precision, sources, plan)
-        ours = ours_onnx(model, precision, calibration, plan.threads)
+    variants: list[tuple[Precision, Shortlist | None]] = [(p, None) for p in PRECISIONS]
+    if plan.shortlist:
+        path = plan.checkpoint / SHORTLIST
+        sizes = (model.config.vocab_size, model.config.eos_id)
+        variants.append(("int8", Shortlist.load(path, *sizes)))
+    for precision, shortlist in variants:
+        theirs, tried = best_ctranslate2(model, precision, sources, plan, shortlist)
+        ours = ours_onnx(model, precision, calibration, plan.threads, shortlist)
         entries += [Entry(ours, plan.rounds), Entry(theirs, plan.rounds)]
         trials += tried
     with tqdm.tqdm(total=turns(entries), unit="turn", desc="real text", disable=None) as bar:
@@ -112,18 +121,23 @@ def _sentences(plan: TextPlan, model: Transformer) -> tuple[list[Ids], list[Ids]
 
 
 def best_ctranslate2(
-    model: Transformer, precision: Precision, sources: Sequence[Ids], plan: TextPlan
+    model: Transformer,
+    precision: Precision,
+    sources: Sequence[Ids],
+    plan: TextPlan,
+    shortlist: Shortlist | None = None,
 ) -> tuple[CTranslate2Engine, list[Trial]]:
     """The quickest settings: batch size, and threads spent on products or on batches."""
     trials: list[Trial] = []
     for workers, threads in dict.fromkeys([(1, plan.threads), (plan.threads, 1)]):
-        engine = CTranslate2Engine(model, precision, threads, workers)
+        engine = CTranslate2Engine(model, precision, threads, workers, shortlist=shortlist)
         for size in BATCH_SIZES:
             engine.max_batch_size = size
             seconds = min(_seconds(engine, sources, plan) for _ in range(2))
-            trials.append(Trial(precision, workers, threads, size, seconds))
+            trials.append(Trial(engine.name, precision, workers, threads, size, seconds))
     best = min(trials, key=lambda trial: trial.seconds)
-    engine = CTranslate2Engine(model, precision, best.threads, best.workers, best.max_batch_size)
+    settings = (best.threads, best.workers, best.max_batch_size)
+    engine = CTranslate2Engine(model, precision, *settings, shortlist)
     return engine, trials
 
 

@@ -118,15 +118,17 @@ def _text_section(result: TextResult, plan: TextPlan) -> str:
             *("translations as our FP32's: ours, theirs", "CTranslate2's best settings"),
         ]
     ]
-    for precision in PRECISIONS:
-        ours, theirs = f"{OURS} {precision}", f"CTranslate2 {precision}"
+    variants = dict.fromkeys((trial.name, trial.precision) for trial in result.trials)
+    for name, precision in variants:
+        suffix = name.removeprefix("CTranslate2")
+        ours, theirs = f"{OURS}{suffix} {precision}", f"{name} {precision}"
         best = min(
-            (trial for trial in result.trials if trial.precision == precision),
+            (one for one in result.trials if (one.name, one.precision) == (name, precision)),
             key=lambda trial: trial.seconds,
         )
         rows.append(
             [
-                precision.upper(),
+                precision.upper() + suffix,
                 *(f"{statistics.median(result.timing.seconds[n]):.2f}" for n in (ours, theirs)),
                 _ratio(result.timing.ratio(theirs, ours)),
                 ", ".join(str(result.timing.same(n, f"{OURS} fp32")) for n in (ours, theirs)),

@@ -18,6 +18,7 @@ from serving.engines.onnx import OnnxEngine
 from serving.errors import DragomanError
 from serving.lines import read_lines
 from serving.options import DecodingOptions
+from serving.shortlist import SHORTLIST, Shortlist
 from serving.text import VOCABULARY, TextProcessor
 from serving.translator import LocalTranslator
 
@@ -31,6 +32,10 @@ examples:
 
   dragoman export CHECKPOINT FOLDER --precision int8 --text dev.en.gz --reference dev.de.gz
       quantises, and writes only if BLEU against the references falls by 0.3 at most
+
+  dragoman export CHECKPOINT FOLDER --precision int8 --shortlist --text dev.en.gz \\
+      --reference dev.de.gz
+      with the checkpoint's shortlist as well (see dragoman shortlist --help)
 """
 
 
@@ -45,12 +50,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="int8 is smaller and faster, and translates a little otherwise (default: %(default)s)",
     )
     parser.add_argument(
+        "--shortlist",
+        action="store_true",
+        help="let a sentence use only the pieces that the checkpoint's shortlist has for it, "
+        "which is faster (default: the whole vocabulary)",
+    )
+    parser.add_argument(
         "--text",
         type=Path,
         help="source sentences to prove the graphs on (default: those kept with the checkpoint)",
     )
     parser.add_argument(
-        "--reference", type=Path, help="their translations, to hold the BLEU of int8 to fp32's"
+        "--reference",
+        type=Path,
+        help="their translations, to hold the BLEU of int8 or a shortlist to plain fp32's",
     )
     parser.add_argument(
         "--sentences",
@@ -67,25 +80,31 @@ def run(arguments: argparse.Namespace) -> int:
     """
     model = load_transformer(arguments.checkpoint)
     text = load_text(arguments.checkpoint, model.config)
+    shortlist = _shortlist(arguments, text) if arguments.shortlist else None
     lines, references = _lines(arguments)
     sentences = [ids for ids in map(text.encode, lines) if ids]
     _say(f"tracing encoder and decoder step in {arguments.precision}")
     sample = _sample(arguments.checkpoint, sentences, text)
-    graphs = precise_graphs(model, arguments.precision, sample)
+    graphs = precise_graphs(model, arguments.precision, sample, arguments.shortlist)
     reference = TorchEngine(model)
-    engine = open_graphs(graphs, reference.spec)
-    if arguments.precision == "int8":
-        result = _int8(model, engine, text, lines, references)
-    else:
+    results = []
+    if arguments.precision == "fp32":
         _say(f"comparing with PyTorch on {len(sentences)} sentences")
-        result = str(prove(reference, engine, sentences))
+        whole = Shortlist.whole(text.vocab_size) if shortlist else None
+        engine = open_graphs(graphs, reference.spec, shortlist=whole)
+        results.append(str(prove(reference, engine, sentences)))
+    if arguments.precision == "int8" or shortlist:
+        engine = open_graphs(graphs, reference.spec, shortlist=shortlist)
+        name = arguments.precision.upper() + (" with the shortlist" if shortlist else "")
+        results.append(_quality(name, model, engine, text, lines, references))
     vocabulary = arguments.checkpoint / VOCABULARY
-    write_bundle(arguments.output, graphs, reference.spec, vocabulary)
-    _say(f"wrote {arguments.output}: {result}")
+    write_bundle(arguments.output, graphs, reference.spec, vocabulary, shortlist)
+    _say(f"wrote {arguments.output}: {'; '.join(results)}")
     return 0
 
 
-def _int8(
+def _quality(
+    name: str,
     model: Transformer,
     engine: OnnxEngine,
     text: TextProcessor,
@@ -93,13 +112,20 @@ def _int8(
     references: Sequence[str] | None,
 ) -> str:
     _say(f"comparing with FP32 on {len(lines)} sentences")
-    fp32, int8 = (
+    fp32, other = (
         LocalTranslator(one, text).translate(lines, DecodingOptions())
         for one in (cpu_engine(model, "fp32", ()), engine)
     )
-    quality = compare(fp32, int8, references)
+    quality = compare(name, fp32, other, references)
     quality.check()
     return str(quality)
+
+
+def _shortlist(arguments: argparse.Namespace, text: TextProcessor) -> Shortlist:
+    path = arguments.checkpoint / SHORTLIST
+    if not path.exists():
+        raise DragomanError(f"{path} does not exist; make it with dragoman shortlist")
+    return Shortlist.load(path, text.vocab_size, text.eos_id)
 
 
 def _lines(arguments: argparse.Namespace) -> tuple[list[str], list[str] | None]:

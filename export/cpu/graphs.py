@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import onnx
 import torch
 from torch.export import Dim
@@ -12,22 +14,28 @@ from export.cpu.step import RowStep
 from export.onnx_graphs import Graphs, check_exportable
 from export.trace import trace
 from model.transformer import Transformer
+from serving.engines.lists import MEMBERS
 from serving.engines.onnx import cache_names, cross_names
 from serving.options import MAX_BEAM_SIZE
 
 STEP_INPUTS = ("token", "position", "grid", "cell", "write", "bias", "lengths")
+LISTED_INPUTS = ("shortlist", "own")
 ENCODER_INPUTS = ("source", "position", "grid", "cell", "lengths")
 
 
-def cpu_graphs(transformer: Transformer, precision: Precision) -> Graphs:
+def cpu_graphs(transformer: Transformer, precision: Precision, listed: bool = False) -> Graphs:
     """Trace both graphs; `transformer` must be in evaluation mode.
+
+    Args:
+        precision: of their linear layers.
+        listed: whether the step chooses from shortlists.
 
     Raises:
         ConfigError: its keys are of another width than its values.
     """
     check_exportable(transformer)
     with torch.no_grad():
-        return Graphs(_encoder(transformer, precision), _step(transformer, precision))
+        return Graphs(_encoder(transformer, precision), _step(transformer, precision, listed))
 
 
 def _encoder(transformer: Transformer, precision: Precision) -> onnx.ModelProto:
@@ -51,11 +59,11 @@ def _encoder(transformer: Transformer, precision: Precision) -> onnx.ModelProto:
     return trace(module, inputs, dynamic, ENCODER_INPUTS, names)
 
 
-def _step(transformer: Transformer, precision: Precision) -> onnx.ModelProto:
+def _step(transformer: Transformer, precision: Precision, listed: bool) -> onnx.ModelProto:
     config = transformer.config
     layers, heads, width = config.decoder_layers, config.heads, config.d_head
     rows, batch, beams, columns, longest, writes = map(Dim, ("N", "B", "K", "L", "S", "NH"))
-    inputs = {
+    inputs: dict[str, Any] = {
         "token": torch.tensor([3, 4, 5, 6, 7]),
         "position": torch.tensor([2, 2, 2, 1, 1]),
         "grid": torch.tensor([[0, 1, 2], [3, 4, 0]]),
@@ -66,7 +74,7 @@ def _step(transformer: Transformer, precision: Precision) -> onnx.ModelProto:
         "cross": [torch.randn(2, heads, 6, width) for _ in range(2 * layers)],
         "cache": [torch.randn(2, heads, 7, width) for _ in range(2 * layers)],
     }
-    dynamic = {
+    dynamic: dict[str, Any] = {
         "token": {0: rows},
         "position": {0: rows},
         "grid": {0: batch, 1: beams},
@@ -78,6 +86,11 @@ def _step(transformer: Transformer, precision: Precision) -> onnx.ModelProto:
         "cache": [{0: batch, 2: columns}] * (2 * layers),
     }
     names = [*STEP_INPUTS, *cross_names(layers), *cache_names(layers, "past")]
+    if listed:
+        places = torch.arange(2 * 24 * MEMBERS).view(2, 24, MEMBERS)
+        inputs |= {"shortlist": torch.zeros(400, dtype=torch.int64), "own": places}
+        dynamic |= {"shortlist": {0: Dim("W")}, "own": {0: batch, 1: Dim("G")}}
+        names += LISTED_INPUTS
     outputs = ["log_prob", "candidate", *cache_names(layers, "present")]
-    module = RowStep(transformer, precision, 2 * MAX_BEAM_SIZE)
+    module = RowStep(transformer, precision, 2 * MAX_BEAM_SIZE, listed)
     return trace(module, inputs, dynamic, names, outputs)

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from export.cpu.linear import Linear, QuantisedFeedForward, QuantisedLinear, Range
+from export.cpu.listed import ListedLinear, QuantisedListedLinear
 from model.layers import FeedForward
 
 
@@ -21,6 +22,10 @@ class Precision(Protocol):
 
     def projection(self, weight: torch.Tensor, bias: torch.Tensor | None) -> nn.Module:
         """The output projection (V, D)."""
+        ...
+
+    def listed_projection(self, weight: nn.Parameter) -> nn.Module:
+        """The output projection (V, D) on some of its columns: x and ids (W,) -> (N, W)."""
         ...
 
     def feed_forward(self, module: FeedForward, name: str) -> nn.Module:
@@ -43,6 +48,10 @@ class Fp32:
         """The output projection."""
         return Linear(weight, bias)
 
+    def listed_projection(self, weight: nn.Parameter) -> nn.Module:
+        """The output projection on some of its columns."""
+        return ListedLinear(weight)
+
     def feed_forward(self, module: FeedForward, name: str) -> nn.Module:  # noqa: ARG002
         """The sub-layer itself."""
         return module
@@ -61,6 +70,10 @@ class Int8:
     def projection(self, weight: torch.Tensor, bias: torch.Tensor | None) -> nn.Module:
         """The output projection."""
         return QuantisedLinear(weight, bias, self._spans[PROJECTION])
+
+    def listed_projection(self, weight: nn.Parameter) -> nn.Module:
+        """The output projection on some of its columns."""
+        return QuantisedListedLinear(weight, self._spans[PROJECTION])
 
     def feed_forward(self, module: FeedForward, name: str) -> nn.Module:
         """Both layers, with an integer hidden layer."""

@@ -42,10 +42,23 @@ def best_in_groups(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
     if groups <= count:
         best, ids = torch.topk(log_prob, count, dim=-1)
         return best, ids
-    grouped = log_prob.view(-1, groups, GROUP)
+    return best_of_groups(log_prob.view(-1, groups, GROUP), count)
+
+
+def best_of_groups(grouped: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The best of numbers (N, G, M) in G groups of M.
+
+    Args:
+        grouped: (N, G, M).
+        count: C, at most G.
+
+    Returns:
+        Numbers and their places among a row's G x M, each (N, C), best first.
+    """
+    rows, groups, members = grouped.shape
     _, kept = torch.topk(grouped.amax(dim=-1), count, dim=-1)  # (N, C)
-    first = torch.arange(logits.shape[0], device=logits.device)[:, None] * groups
-    members = functional.embedding(kept + first, grouped.flatten(0, 1))  # (N, C, GROUP)
-    best, place = torch.topk(members.flatten(1), count, dim=-1)
-    group = kept.gather(1, place // GROUP)
-    return best, group * GROUP + place % GROUP
+    first = torch.arange(rows, device=grouped.device)[:, None] * groups
+    found = functional.embedding(kept + first, grouped.flatten(0, 1))  # (N, C, M)
+    best, place = torch.topk(found.flatten(1), count, dim=-1)
+    group = kept.gather(1, place // members)
+    return best, group * members + place % members

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from export.cpu import operators
+from export.cpu.listed import best_of_lists
 from export.cpu.precision import Precision
 from export.cpu.selection import best_in_groups, padded_projection
 from model.layers import DecoderLayer
@@ -35,7 +36,16 @@ class Places(NamedTuple):
 class RowStep(nn.Module):
     """One token for every row. Linear layers see the N rows alone, attention sees the grid."""
 
-    def __init__(self, transformer: Transformer, precision: Precision, candidates: int) -> None:
+    def __init__(
+        self, transformer: Transformer, precision: Precision, candidates: int, listed: bool = False
+    ) -> None:
+        """Build the step.
+
+        Args:
+            precision: of its linear layers.
+            candidates: C.
+            listed: whether it chooses from shortlists.
+        """
         super().__init__()
         self.transformer = transformer
         self.candidates = min(candidates, transformer.config.vocab_size)
@@ -55,7 +65,11 @@ class RowStep(nn.Module):
             self.feed_forward.append(
                 precision.feed_forward(layer.feed_forward, f"{name}.feed_forward")
             )
-        self.projection = precision.projection(*padded_projection(transformer.embedding.weight))
+        weight = transformer.embedding.weight
+        if listed:
+            self.projection = precision.listed_projection(weight)
+        else:
+            self.projection = precision.projection(*padded_projection(weight))
 
     def forward(
         self,
@@ -68,6 +82,8 @@ class RowStep(nn.Module):
         lengths: Tensor,
         cross: list[Tensor],
         cache: list[Tensor],
+        shortlist: Tensor | None = None,
+        own: Tensor | None = None,
     ) -> tuple[Tensor, Tensor, list[Tensor]]:
         """Run one step.
 
@@ -81,6 +97,8 @@ class RowStep(nn.Module):
             lengths: as above.
             cross: key, value of each layer, each (B, H, S, D/H).
             cache: key, value of each layer, each (B, H, L, D/H).
+            shortlist: (W,) ids that any sentence may use; see `serving.engines.lists`.
+            own: (B, G, M) where in it those of each sentence stand, or -1.
 
         Returns:
             Log-probabilities (N, C) and ids (N, C), best first, and the cache with the new columns.
@@ -93,8 +111,12 @@ class RowStep(nn.Module):
             pair = slice(2 * index, 2 * index + 2)
             x, new = self._layer(layer, index, x, places, cross[pair], cache[pair])
             written.extend(new)
-        logits = self.projection(model.decoder_norm(x))  # (N, V)
-        return *best_in_groups(logits, self.candidates), written
+        x = model.decoder_norm(x)
+        if shortlist is None or own is None:
+            return *best_in_groups(self.projection(x), self.candidates), written
+        logits = self.projection(x, shortlist)  # (N, W)
+        sentence = cell // grid.shape[1]  # (N,)
+        return *best_of_lists(logits, shortlist, own, sentence, self.candidates), written
 
     def _layer(
         self,

@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 
 from serving.engine import Candidates, EngineSpec, Ids, Rows
 from serving.engines.columns import GRANULE, Columns
+from serving.engines.lists import Lists, without_padding
 from serving.engines.sessions import Graph, Sessions
 from serving.engines.slots import Floats, Slots
+from serving.errors import ConfigError
+from serving.shortlist import Shortlist
 
 MASKED = -1e4
 """Added to the score of a column that a row does not see: exp() of the sum is exactly 0."""
@@ -43,6 +46,7 @@ class OnnxEngine:
         threads: int = 0,
         workers: int = 1,
         profile: Path | None = None,
+        shortlist: Shortlist | None = None,
     ) -> None:
         """Load both graphs.
 
@@ -53,13 +57,19 @@ class OnnxEngine:
             threads: of all decoders together; 0 is one a core.
             workers: decoders that may work side by side and share the threads.
             profile: how the name of a profile of the step begins; None writes none.
+            shortlist: for a step graph that takes one.
 
         Raises:
-            ConfigError: a graph is missing or ONNX Runtime refuses it.
+            ConfigError: a graph is missing, ONNX Runtime refuses it, or the step takes a shortlist
+                and there is none, or the other way round.
         """
         self.spec = spec
         self.workers = workers
+        self.shortlist = shortlist
         self.sessions = Sessions(encoder, decoder_step, threads, workers, profile)
+        takes_one = any(i.name == "shortlist" for i in self.sessions.wide.step.get_inputs())
+        if takes_one != (shortlist is not None):
+            raise ConfigError(f"the decoder step takes {'a' if takes_one else 'no'} shortlist")
 
     def decoder(self) -> OnnxDecoder:
         """A new decoder with nothing in flight."""
@@ -83,6 +93,7 @@ class OnnxDecoder:
         self._cross = Slots(len(self._cross_names), spec.heads, spec.d_head)
         self._cache = Slots(len(self._past_names), spec.heads, spec.d_head)
         self._columns = Columns()
+        self._lists = Lists(engine.shortlist) if engine.shortlist else None
         self._slot: Ids = np.zeros(0, dtype=np.int64)
         self._lengths: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
         self._session: Any = None
@@ -109,6 +120,8 @@ class OnnxDecoder:
         self._lengths[: len(kept)] = kept
         self._lengths[slots] = lengths
         self._bound = []
+        if self._lists:
+            self._lists.join(source, lengths)
 
     def select(self, sentences: Ids) -> None:
         """Keep the sentences at these places; their slots are closed up before the next step."""
@@ -116,6 +129,8 @@ class OnnxDecoder:
             self._sessions.end()
         self._slot = self._slot[sentences]
         self._bound = []
+        if self._lists:
+            self._lists.select(sentences)
 
     def step(self, rows: Rows) -> Candidates:
         """One token for each row."""
@@ -133,6 +148,7 @@ class OnnxDecoder:
         bias = np.full((len(grid), visible.shape[1]), MASKED, dtype=np.float32)
         bias[cell] = np.where(visible, np.float32(0), np.float32(MASKED))
         feed = {
+            **(self._lists.feed(self._slot) if self._lists else {}),
             "token": rows.token,
             "position": rows.position,
             "grid": grid.reshape(-1, beams),
@@ -222,7 +238,7 @@ class OnnxDecoder:
         self._binding.bind_ortvalue_output("log_prob", _value(found.log_prob))
         self._binding.bind_ortvalue_output("candidate", _value(found.token))
         self._session.run_with_iobinding(self._binding)
-        return found
+        return without_padding(found, self._spec.pad_id) if self._lists else found
 
 
 def _value(array: NDArray[Any]) -> Any:

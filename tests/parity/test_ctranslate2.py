@@ -12,11 +12,12 @@ from model.config import ModelConfig
 from model.transformer import Transformer
 from serving.engine import pad
 from serving.errors import ConfigError
+from serving.shortlist import Shortlist
 
 ctranslate2 = pytest.importorskip("ctranslate2", reason="dragoman[bench] is not installed")
 
 from bench.engines.agreement import agreement  # noqa: E402
-from bench.engines.contender import endless_model  # noqa: E402
+from bench.engines.contender import endless_model, ours_onnx  # noqa: E402
 from bench.engines.ctranslate2_engine import CTranslate2Engine  # noqa: E402
 from bench.engines.ctranslate2_spec import specification, tokens  # noqa: E402
 
@@ -112,3 +113,24 @@ def test_other_architectures_are_refused(values: dict[str, object]) -> None:
     model = Transformer(ModelConfig.from_dict({**SMALL, **values}))
     with pytest.raises(ConfigError, match="other engines know no"):
         specification(model, "float32")
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_a_shortlist_is_a_vocabulary_map(transformer: Transformer, beam_size: int) -> None:
+    """The same lists: alone, a sentence is translated as by our engine with them.
+
+    Only where the list makes EOS the first choice of all, theirs goes on and ours is empty.
+    """
+    random = np.random.default_rng(4)
+    offsets = np.concatenate(([0], np.cumsum(random.integers(0, 5, 90))))
+    shortlist = Shortlist(offsets, random.integers(4, 90, offsets[-1]), np.array([2, 3, 5, 9]))
+    ours = ours_onnx(transformer, "fp32", (), 1, shortlist)
+    theirs = CTranslate2Engine(transformer, "fp32", 1, shortlist=shortlist)
+    assert theirs.name == "CTranslate2 with shortlist"
+    compared = 0
+    for ids in random_sentences(5, 20, 12):
+        [expected], [found] = (one.translate([ids], beam_size) for one in (ours, theirs))
+        assert set(found) <= set(shortlist.candidates(ids).tolist())
+        assert not expected or found == expected
+        compared += bool(expected)
+    assert compared >= 10

@@ -14,6 +14,7 @@ from model.checkpoint import save_model
 from model.config import ModelConfig
 from model.data.vocabulary import VocabularyConfig, learn_pieces
 from serving.errors import DragomanError
+from serving.shortlist import SHORTLIST, Shortlist
 from serving.text import VOCABULARY
 from tests.unit.made_up_text import write_made_up
 
@@ -144,11 +145,23 @@ def test_quick_real_text(checkpoint: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "e.png").exists()
 
 
+def test_quick_real_text_with_a_shortlist(checkpoint: Path, tmp_path: Path) -> None:
+    (checkpoint / SHORTLIST).write_bytes(Shortlist.whole(290).to_bytes())
+    given = ["--checkpoint", str(checkpoint), "--text", str(tmp_path / "text"), "--shortlist"]
+    words = ["bench", "engines", "--quick", "--parts", "text", "--text-beam", "2", *given]
+    assert cli.main([*words, *outputs(tmp_path)]) == 0
+    report: dict[str, Any] = json.loads((tmp_path / "e.json").read_text())
+    labels = list(report["text"]["timing"]["seconds"])
+    assert labels[-2:] == [f"{one} with shortlist int8" for one in ("Dragoman", "CTranslate2")]
+    assert "| INT8 with shortlist |" in (tmp_path / "e.md").read_text()
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["--checkpoint", "folder"], "both --checkpoint FOLDER and --text FILE"),
         (["--parts", "text"], "both --checkpoint FOLDER and --text FILE"),
+        (["--shortlist"], "--shortlist is for real text"),
         (["--rounds", "0"], "--rounds must be at least 1"),
         (["--slow-rounds", "9"], "--slow-rounds must be from 0 to --rounds"),
         (["--batches", "0"], "--batches must be at least 1"),

@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--candidates",
         type=int,
-        default=100,
+        default=200,
         help="most target pieces of a source piece (default: %(default)s)",
     )
     parser.add_argument(

@@ -24,8 +24,8 @@ from serving.options import DecodingOptions
 from serving.search import search
 from serving.shortlist import SHORTLIST, Shortlist
 from serving.text import VOCABULARY
+from tests.parity.company import assert_company_changes_nothing
 from tests.parity.models import random_sentences, small_model
-from tests.parity.test_cpu_graphs import assert_company_changes_nothing
 
 V, EOS = 1500, 2
 CALIBRATION = random_sentences(np.random.default_rng(3), 40, 14)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from serving.batch import Batch, Sentence
-from serving.bundle import DECODER_STEP, ENCODER, Bundle
+from serving.bundle import Bundle
 from serving.engines.onnx import OnnxEngine
 from serving.options import DecodingOptions
 
@@ -58,14 +58,11 @@ def profile_steps(
     Node timings slow a step down, so that they only share out what the operators took together
     in the timed pass.
     """
-    paths = (bundle.path / ENCODER, bundle.path / DECODER_STEP)
-    plain = OnnxEngine(*paths, bundle.spec, threads, shortlist=bundle.shortlist)
+    plain = bundle.engine(threads)
     _translate(plain, sentences, options)
     seconds, run_seconds, steps, rows = _translate(plain, sentences, options)
     with tempfile.TemporaryDirectory(prefix="dragoman-profile-") as folder:
-        profile = Path(folder) / "step"
-        shortlist = bundle.shortlist
-        engine = OnnxEngine(*paths, bundle.spec, threads, profile=profile, shortlist=shortlist)
+        engine = bundle.engine(threads, profile=Path(folder) / "step")
         _translate(engine, sentences, options)
         events = json.loads(Path(engine.sessions.wide.step.end_profiling()).read_text("utf-8"))
     parts = _share_out(events, run_seconds)

@@ -70,12 +70,18 @@ class Bundle:
         """The vocabulary, ready to tokenise."""
         return TextProcessor.load(self.path / VOCABULARY)
 
-    def engine(self, threads: int = 0, workers: int = 1) -> OnnxEngine:
-        """The graphs, ready to run; `threads` 0 is one a core, shared by that many decoders."""
+    def engine(self, threads: int = 0, workers: int = 1, profile: Path | None = None) -> OnnxEngine:
+        """The graphs, ready to run.
+
+        Args:
+            threads: 0 is one a core; shared by all decoders.
+            workers: decoders side by side.
+            profile: see `OnnxEngine`.
+        """
         from serving.engines.onnx import OnnxEngine  # tokenising needs no ONNX Runtime
 
         graphs = (self.path / ENCODER, self.path / DECODER_STEP)
-        return OnnxEngine(*graphs, self.spec, threads, workers, shortlist=self.shortlist)
+        return OnnxEngine(*graphs, self.spec, threads, workers, profile, self.shortlist)
 
 
 def find_bundle(path: Path) -> Path:

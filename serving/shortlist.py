@@ -71,6 +71,10 @@ class Shortlist:
         """V."""
         return len(self.offsets) - 1
 
+    def of_piece(self, piece: int) -> Ids:
+        """The candidates of one source piece, best first."""
+        return self.targets[self.offsets[piece] : self.offsets[piece + 1]]
+
     def candidates(self, ids: Sequence[int] | NDArray[Any]) -> Ids:
         """Target ids that a sentence of these source ids may use, ascending.
 
@@ -81,7 +85,7 @@ class Shortlist:
         listed[self.always] = True
         listed[ids] = True
         for piece in ids:
-            listed[self.targets[self.offsets[piece] : self.offsets[piece + 1]]] = True
+            listed[self.of_piece(piece)] = True
         return np.flatnonzero(listed)
 
 

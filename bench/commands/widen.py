@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import shutil
 from pathlib import Path
 
@@ -52,8 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     write_folder(arguments.output, fill)
     size = sum(tensor.numel() for tensor in weights.values())
-    sizes = dataclasses.asdict(model.config)
     names = ("d_model", "d_ff", "heads", "encoder_layers", "decoder_layers")
-    print(f"wrote {arguments.output}: {size / 1e6:.1f} M parameters", end=", ")
-    print(", ".join(f"{name} {sizes[name]}" for name in names))
+    sizes = ", ".join(f"{name} {getattr(model.config, name)}" for name in names)
+    print(f"wrote {arguments.output}: {size / 1e6:.1f} M parameters, {sizes}")
     return 0

@@ -30,8 +30,8 @@ def vocabulary_map(config: ModelConfig, shortlist: Shortlist) -> str:
     names = tokens(config)
     lines = ["\t" + " ".join(names[i] for i in shortlist.always)]
     for piece, name in enumerate(names):
-        own = shortlist.targets[shortlist.offsets[piece] : shortlist.offsets[piece + 1]]
-        lines.append(f"{name}\t" + " ".join(names[i] for i in np.union1d(own, [piece])))
+        own = np.union1d(shortlist.of_piece(piece), [piece])
+        lines.append(f"{name}\t" + " ".join(names[i] for i in own))
     return "\n".join(lines) + "\n"
 
 

@@ -8,10 +8,7 @@ from torch.nn import functional
 
 from export.cpu import operators
 from export.cpu.linear import QuantisedInput, QuantisedWeight, Range
-from export.cpu.selection import best_of_groups
-
-_NEVER = -1e9
-"""Logit of what only fills up a list."""
+from export.cpu.selection import NEVER, best_of_groups
 
 
 class ListedLinear(nn.Module):
@@ -73,7 +70,7 @@ def best_of_lists(
     groups, members = own.shape[1:]
     flat = own.flatten(1)  # (B, G x M): what can be done for a sentence is not done for its rows
     column = flat.clamp(min=0).index_select(0, sentence)  # (N, G x M)
-    padding = torch.where(flat < 0, _NEVER, 0.0).index_select(0, sentence)
+    padding = torch.where(flat < 0, NEVER, 0.0).index_select(0, sentence)
     log_prob = torch.log_softmax(logits.gather(1, column) + padding, dim=-1)
     best, place = best_of_groups(log_prob.view(-1, groups, members), count)
     return best, shortlist[column.gather(1, place)]

@@ -9,8 +9,8 @@ from torch.nn import functional
 GROUP = 64
 """Tokens of a group."""
 
-_NEVER = -1e9
-"""Logit of what only fills up the last group."""
+NEVER = -1e9
+"""Logit of what only fills up the last group, or a list."""
 
 
 def padded_projection(weight: Tensor) -> tuple[Tensor, Tensor | None]:
@@ -20,7 +20,7 @@ def padded_projection(weight: Tensor) -> tuple[Tensor, Tensor | None]:
     if missing == 0:
         return weight, None
     bias = torch.zeros(vocab_size + missing)
-    bias[vocab_size:] = _NEVER
+    bias[vocab_size:] = NEVER
     return functional.pad(weight, (0, 0, 0, missing)), bias
 
 

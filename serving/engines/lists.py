@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from serving.engine import Candidates, Ids
+from serving.options import MAX_BEAM_SIZE
 from serving.shortlist import Shortlist
 
 MEMBERS = 8
@@ -19,7 +20,7 @@ _GRANULE = 64
 """Lists and their union are padded to a multiple of it: numbers are added in blocks of that many,
 and a padded list must be the same sum as a longer padded one."""
 
-_LEAST = 16 * MEMBERS
+_LEAST = 2 * MAX_BEAM_SIZE * MEMBERS
 """Shortest padded list: as many groups as candidates are asked for."""
 
 _NEVER = -1e8

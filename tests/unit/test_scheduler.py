@@ -23,18 +23,8 @@ from tests.unit.watched_engine import (
     at_step,
     meanwhile,
     offline,
+    random_request,
 )
-
-
-def random_request(random: np.random.Generator) -> tuple[list[list[int]], DecodingOptions]:
-    sentences = [
-        [*random.integers(8, 60, random.integers(0, 5)).tolist(), EOS]
-        for _ in range(random.integers(1, 5))
-    ]
-    if random.random() < 0.2:
-        sentences.insert(0, [])
-    beam_size = int(random.integers(1, 5))
-    return sentences, DecodingOptions(beam_size, n_best=int(random.integers(1, beam_size + 1)))
 
 
 @pytest.mark.parametrize("workers", [1, 3])

@@ -12,7 +12,7 @@ from serving.options import DecodingOptions
 from serving.scheduler import Scheduler
 from serving.worker import Translations
 from tests.unit.fake_engine import EOS, FakeEngine
-from tests.unit.watched_engine import GREEDY, LONG, WatchedEngine, offline
+from tests.unit.watched_engine import GREEDY, LONG, WatchedEngine, offline, random_request
 
 
 class StalledEngine(WatchedEngine):
@@ -61,11 +61,7 @@ def test_every_request_ends_once_though_others_are_cancelled(seed: int, workers:
     requests = []
     with Scheduler(FakeEngine(), rows=12, workers=workers) as scheduler:
         for number in range(50):
-            count, beam_size = int(random.integers(1, 6)), int(random.integers(1, 6))
-            sentences = [
-                [*random.integers(8, 60, random.integers(0, 6)).tolist(), EOS] for _ in range(count)
-            ]
-            requests.append((sentences, DecodingOptions(beam_size)))
+            requests.append(random_request(random))
             futures.append(scheduler.submit(*requests[-1]))
             futures[-1].add_done_callback(lambda _, n=number: ended.append(n))  # type: ignore[misc]
             if random.random() < 0.3:

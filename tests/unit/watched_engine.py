@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+import numpy as np
+
 from serving.engine import Candidates, Ids, Rows
 from serving.grid import GridDecoder
 from serving.options import DecodingOptions
@@ -118,3 +120,14 @@ def meanwhile(scheduler: Scheduler, engine: WatchedEngine, act: Callable[[], Res
 def offline(sentences: Sequence[Sequence[int]], options: DecodingOptions) -> Translations:
     """What the scheduler must answer."""
     return search(FakeEngine(), sentences, options)
+
+
+def random_request(random: np.random.Generator) -> tuple[list[list[int]], DecodingOptions]:
+    sentences = [
+        [*random.integers(8, 60, random.integers(0, 5)).tolist(), EOS]
+        for _ in range(random.integers(1, 5))
+    ]
+    if random.random() < 0.2:
+        sentences.insert(0, [])
+    beam_size = int(random.integers(1, 5))
+    return sentences, DecodingOptions(beam_size, n_best=int(random.integers(1, beam_size + 1)))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from serving.engine import Engine, Ids, Rows, pad
+from serving.engine import Demand, Engine, Ids, Rows, pad
 from serving.errors import DragomanError
 from serving.options import DecodingOptions, max_output_length
 from serving.search import search
@@ -82,9 +82,10 @@ def _compare_steps(
 ) -> tuple[int, float]:
     """Drive both engines with the reference's greedy tokens; steps done, largest difference."""
     source, lengths = pad(sentences, reference.spec.pad_id)
+    demands = [Demand(int(n), 1, max_output_length(int(n))) for n in lengths]
     decoders = [one.decoder() for one in (reference, engine)]
     for decoder in decoders:
-        decoder.join(source, lengths)
+        decoder.join(source, demands)
     count = len(sentences)
     token = np.full(count, reference.spec.start_id, dtype=np.int64)
     everyone: Ids = np.arange(count)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from serving import beam
-from serving.engine import Engine, Ids, Rows, pad
+from serving.engine import Demand, Engine, Ids, Rows, pad
 from serving.options import DecodingOptions, max_output_length
 
 Ticket = TypeVar("Ticket")
@@ -58,6 +58,11 @@ class Sentence(Generic[Ticket]):
         return self.options.beam_size
 
     @property
+    def demand(self) -> Demand:
+        """What it may come to need of an engine."""
+        return Demand(len(self.ids), self.rows, self.limit)
+
+    @property
     def tokens(self) -> int:
         """Most tokens whose keys and values it keeps in memory."""
         return len(self.ids) + self.rows * self.limit
@@ -91,10 +96,14 @@ class Batch(Generic[Ticket]):
         """Most rows that the next step can have."""
         return sum(sentence.rows for sentence in self._sentences)
 
+    def fits(self, sentences: Sequence[Sentence[Ticket]]) -> bool:
+        """Whether the engine has room for them beside those in flight."""
+        return self._decoder.fits([s.demand for s in sentences])
+
     def join(self, sentences: Sequence[Sentence[Ticket]]) -> None:
         """Encode sentences and let them take part from the next step on."""
-        source, lengths = pad([s.ids for s in sentences], self._engine.spec.pad_id)
-        self._decoder.join(source, lengths)
+        source, _ = pad([s.ids for s in sentences], self._engine.spec.pad_id)
+        self._decoder.join(source, [s.demand for s in sentences])
         search = beam.start(
             np.array([s.options.beam_size for s in sentences], dtype=np.int64),
             np.array([s.options.n_best for s in sentences], dtype=np.int64),

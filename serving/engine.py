@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import os
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,11 +98,33 @@ class Rows:
         return np.arange(len(self.sentence)) - first[self.sentence], int(counts.max())
 
 
+class Demand(NamedTuple):
+    """What a sentence may come to need.
+
+    Attributes:
+        source: its tokens.
+        beams: most rows that it has in a step.
+        output: most tokens that it writes.
+    """
+
+    source: int
+    beams: int
+    output: int
+
+
 class Decoder(Protocol):
     """Sentences in flight on an engine, with all that their next step needs."""
 
-    def join(self, source: Ids, lengths: Ids) -> None:
-        """Encode padded ids (B, S) of lengths (B,); their sentences follow those in flight."""
+    def join(self, source: Ids, demands: Sequence[Demand]) -> None:
+        """Encode padded ids (B, S); their sentences follow those in flight.
+
+        Raises:
+            RequestError: a sentence is too large for this engine.
+        """
+        ...
+
+    def fits(self, demands: Sequence[Demand]) -> bool:
+        """Whether there is room for these beside those in flight, whatever becomes of them."""
         ...
 
     def select(self, sentences: Ids) -> None:
@@ -134,6 +156,11 @@ def pad(sentences: Sequence[Sequence[int] | NDArray[Any]], pad_id: int) -> tuple
     for row, sentence in zip(padded, sentences, strict=True):
         row[: len(sentence)] = sentence
     return padded, lengths
+
+
+def lengths_of(demands: Sequence[Demand]) -> Ids:
+    """The lengths (B,) of sources."""
+    return np.array([demand.source for demand in demands], dtype=np.int64)
 
 
 def default_workers(threads: int) -> int:

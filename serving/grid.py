@@ -6,11 +6,12 @@ sentence has as many rows as the widest.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
-from serving.engine import Candidates, EngineSpec, Ids, Rows
+from serving.engine import Candidates, Demand, EngineSpec, Ids, Rows, lengths_of
 
 
 class Memory(Protocol):
@@ -75,10 +76,14 @@ class GridDecoder(Generic[M, C]):
         self._cells: Ids = np.zeros(1, dtype=np.int64)
         """Where in the last step's grid, (B x K), each of its rows was."""
 
-    def join(self, source: Ids, lengths: Ids) -> None:
+    def join(self, source: Ids, demands: Sequence[Demand]) -> None:
         """Encode sentences; they follow those in flight."""
-        memory = self._engine.encode(source, lengths)
+        memory = self._engine.encode(source, lengths_of(demands))
         self._memory = memory if self._memory is None else self._memory.join(memory)
+
+    def fits(self, demands: Sequence[Demand]) -> bool:  # noqa: ARG002
+        """All that memory holds."""
+        return True
 
     def select(self, sentences: Ids) -> None:
         """Keep the sentences at these places."""

@@ -40,18 +40,24 @@ def search(
     room = max(1, rows // options.beam_size)
     lock = threading.Lock()
 
-    def take(free: int) -> list[Sentence[int]]:
+    def take(free: int, batch: Batch[int]) -> list[Sentence[int]]:
+        joining: list[Sentence[int]] = []
         with lock:
-            joining = waiting[-free:]
-            del waiting[-free:]
-        return [Sentence(sentences[i], options, i, max_length) for i in reversed(joining)]
+            while waiting and len(joining) < free:
+                index = waiting[-1]
+                sentence = Sentence(sentences[index], options, index, max_length)
+                if not batch.fits([*joining, sentence]) and (joining or batch.sentences):
+                    break
+                joining.append(sentence)
+                waiting.pop()
+        return joining
 
     def work() -> None:
         batch: Batch[int] = Batch(engine)
         while waiting or batch.sentences:
             free = room - len(batch.sentences)
             # Nearly empty: those of a length and an age have the least padding between them.
-            joining = take(free) if 8 * free >= 7 * room else []
+            joining = take(free, batch) if 8 * free >= 7 * room else []
             if joining:
                 batch.join(joining)
             ended = batch.step()

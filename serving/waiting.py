@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from serving.batch import Sentence, Ticket
@@ -100,7 +100,12 @@ class Waiting(Generic[Owner, Ticket]):
             heapq.heapify(self._heap)
 
     def take(
-        self, rows: int, tokens: int, anyway: bool, beside: Sequence[Sentence[Ticket]] = ()
+        self,
+        rows: int,
+        tokens: int,
+        anyway: bool,
+        beside: Sequence[Sentence[Ticket]] = (),
+        fits: Callable[[Sequence[Sentence[Ticket]]], bool] = lambda _: True,
     ) -> list[Sentence[Ticket]]:
         """Remove the next group to encode.
 
@@ -114,11 +119,12 @@ class Waiting(Generic[Owner, Ticket]):
                 and values lie in rectangular arrays.
             anyway: take the first even where it does not fit; for an empty batch.
             beside: sentences in flight.
+            fits: whether the engine has room for some more.
 
         Returns:
             Sentences of similar length, with at most GROUP_TOKENS tokens if they are several.
         """
-        fitting = self._pop_fitting(rows, tokens, anyway, beside)
+        fitting = self._pop_fitting(rows, tokens, anyway, beside, fits)
         if not fitting:
             return []
         self._round = fitting[0].round
@@ -130,7 +136,12 @@ class Waiting(Generic[Owner, Ticket]):
         return [entry.sentence for entry in group]
 
     def _pop_fitting(
-        self, rows: int, tokens: int, anyway: bool, beside: Sequence[Sentence[Ticket]]
+        self,
+        rows: int,
+        tokens: int,
+        anyway: bool,
+        beside: Sequence[Sentence[Ticket]],
+        fits: Callable[[Sequence[Sentence[Ticket]]], bool],
     ) -> list[_Entry[Owner, Ticket]]:
         fitting: list[_Entry[Owner, Ticket]] = []
         count, widest = len(beside), max((s.tokens for s in beside), default=0)
@@ -138,7 +149,9 @@ class Waiting(Generic[Owner, Ticket]):
             sentence = self._heap[0].sentence
             rows -= sentence.rows
             count, widest = count + 1, max(widest, sentence.tokens)
-            if (rows < 0 or count * widest > tokens) and (fitting or not anyway):
+            full = rows < 0 or count * widest > tokens
+            full = full or not fits([*(entry.sentence for entry in fitting), sentence])
+            if full and (fitting or not anyway):
                 break
             fitting.append(heapq.heappop(self._heap))
         return fitting

@@ -106,6 +106,10 @@ class Worker:
         """Those in flight."""
         return self._batch.sentences
 
+    def fits(self, sentences: Group) -> bool:
+        """Whether the engine has room for them beside those in flight; for its own thread."""
+        return self._batch.fits(sentences)
+
     def start(self) -> None:
         """Start the thread."""
         self._thread.start()

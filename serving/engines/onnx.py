@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from serving.engine import Candidates, EngineSpec, Ids, Rows
+from serving.engine import Candidates, Demand, EngineSpec, Ids, Rows, lengths_of
 from serving.engines.columns import GRANULE, Columns
 from serving.engines.lists import Lists, without_padding
 from serving.engines.sessions import Graph, Sessions
@@ -100,8 +101,9 @@ class OnnxDecoder:
         self._binding: Any = None
         self._bound: list[Any] = []
 
-    def join(self, source: Ids, lengths: Ids) -> None:
+    def join(self, source: Ids, demands: Sequence[Demand]) -> None:
         """Encode sentences; they follow those in flight."""
+        lengths = lengths_of(demands)
         count, width = len(source), max(2, int(lengths.max()))
         encoded = self._encode(source, lengths, width)
         in_flight = len(self._slot)
@@ -122,6 +124,10 @@ class OnnxDecoder:
         self._bound = []
         if self._lists:
             self._lists.join(source, lengths)
+
+    def fits(self, demands: Sequence[Demand]) -> bool:  # noqa: ARG002
+        """All that memory holds."""
+        return True
 
     def select(self, sentences: Ids) -> None:
         """Keep the sentences at these places; their slots are closed up before the next step."""

@@ -11,7 +11,7 @@ from export.cpu_engine import PrecisionName, cpu_engine
 from export.proof import prove
 from model.engine import TorchEngine
 from model.transformer import Transformer
-from serving.engine import Decoder, Ids, Rows, pad
+from serving.engine import Decoder, Demand, Ids, Rows, pad
 from serving.engines.onnx import OnnxEngine
 from serving.options import DecodingOptions
 from serving.search import search
@@ -46,12 +46,14 @@ class Flight:
         self._rows: list[tuple[int, int]] = []
         """Sentence and position of each row of the last step."""
 
-    def joining(self) -> tuple[Ids, Ids] | None:
+    def joining(self) -> tuple[Ids, list[Demand]] | None:
         count = int(self._random.integers(0, 3)) or (not self._beams)
         if not count:
             return None
-        self._beams += self._random.integers(1, 6, count).tolist()
-        return pad(random_sentences(self._random, count, 14), 0)
+        beams = self._random.integers(1, 6, count).tolist()
+        self._beams += beams
+        source, lengths = pad(random_sentences(self._random, count, 14), 0)
+        return source, [Demand(*pair, 64) for pair in zip(lengths.tolist(), beams, strict=True)]
 
     def leaving(self) -> Ids:
         """Those who stay, one at least."""
@@ -146,7 +148,7 @@ def test_int8_ranks_nearly_as_fp32(int8: tuple[Transformer, OnnxEngine]) -> None
     found = []
     for one in (TorchEngine(model), engine):
         decoder = one.decoder()
-        decoder.join(source, lengths)
+        decoder.join(source, [Demand(n, 1, 1) for n in lengths.tolist()])
         found.append(decoder.step(rows))
     expected, quantised = found
     shared = [len(set(a) & set(b)) for a, b in zip(expected.token, quantised.token, strict=True)]

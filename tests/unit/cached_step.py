@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from model.translation_model import TranslationModel
-from serving.engine import Engine, Rows, pad
+from serving.engine import Demand, Engine, Rows, pad
 
 
 def assert_cached_step_equals_parallel_pass(
@@ -17,7 +17,7 @@ def assert_cached_step_equals_parallel_pass(
     sentences = [[*random.integers(3, 40, random.integers(1, 9)).tolist(), 2] for _ in range(3)]
     source, lengths = pad(sentences, 0)
     decoder, beams = engine.decoder(), 2
-    decoder.join(source, lengths)
+    decoder.join(source, [Demand(int(n), 2, 7) for n in lengths])
     rows = len(sentences) * beams
     sentence_of = np.arange(rows) // beams
     prefixes = np.full((rows, 1), 1)

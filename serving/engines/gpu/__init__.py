@@ -1,0 +1,1 @@
+"""The TensorRT engine: fixed shapes, caches written in place, CUDA graphs."""

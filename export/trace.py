@@ -27,6 +27,7 @@ def trace(
     dynamic: dict[str, Any],
     input_names: Sequence[str],
     output_names: Sequence[str],
+    opset: int = OPSET,
 ) -> onnx.ModelProto:
     """Trace a module; nodes are named by the module they come from.
 
@@ -36,6 +37,7 @@ def trace(
         dynamic: which of their axes are free, as `torch.export` takes it.
         input_names: of the graph, in the order of the arguments.
         output_names: of the graph.
+        opset: version of ONNX's operators.
     """
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # it misses torchvision, we do not
     with warnings.catch_warnings():  # of the exporter about itself and about axes that we share
@@ -46,7 +48,7 @@ def trace(
             dynamic_shapes=dynamic,
             input_names=list(input_names),
             output_names=list(output_names),
-            opset_version=OPSET,
+            opset_version=opset,
             dynamo=True,
             verbose=False,
         )

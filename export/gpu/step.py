@@ -20,7 +20,6 @@ from model.layers import DecoderLayer
 from model.masks import padding_mask
 from model.transformer import Transformer
 
-
 NEVER = -3e4
 """Logit of what only fills up the last group: finite in FP16."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -65,8 +65,8 @@ def prove(
     if not sentences:
         raise ProofError("no sentence to prove the export on")
     steps, largest = 0, 0.0
-    for start in range(0, len(sentences), _GROUP):
-        done, difference = _compare_steps(reference, engine, sentences[start : start + _GROUP])
+    for group in _groups(engine, sentences):
+        done, difference = _compare_steps(reference, engine, group)
         steps, largest = steps + done, float(np.maximum(largest, difference))  # keeps NaN
     if not largest <= TOLERANCE:
         raise ProofError(
@@ -77,15 +77,31 @@ def prove(
     return Proof(len(sentences), steps, largest, tuple(beams))
 
 
+def _groups(engine: Engine, sentences: Sequence[Sequence[int]]) -> Iterator[list[Sequence[int]]]:
+    """As many sentences at once as the engine has room for, at most `_GROUP`."""
+    decoder = engine.decoder()
+    group: list[Sequence[int]] = []
+    for sentence in sentences:
+        full = len(group) == _GROUP or not decoder.fits(_demands([*group, sentence]))
+        if group and full:
+            yield group
+            group = []
+        group.append(sentence)
+    yield group
+
+
+def _demands(sentences: Sequence[Sequence[int]]) -> list[Demand]:
+    return [Demand(len(ids), 1, max_output_length(len(ids))) for ids in sentences]
+
+
 def _compare_steps(
     reference: Engine, engine: Engine, sentences: Sequence[Sequence[int]]
 ) -> tuple[int, float]:
     """Drive both engines with the reference's greedy tokens; steps done, largest difference."""
     source, lengths = pad(sentences, reference.spec.pad_id)
-    demands = [Demand(int(n), 1, max_output_length(int(n))) for n in lengths]
     decoders = [one.decoder() for one in (reference, engine)]
     for decoder in decoders:
-        decoder.join(source, demands)
+        decoder.join(source, _demands(sentences))
     count = len(sentences)
     token = np.full(count, reference.spec.start_id, dtype=np.int64)
     everyone: Ids = np.arange(count)

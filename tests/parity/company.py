@@ -23,10 +23,11 @@ def assert_company_changes_nothing(engine: Engine, seed: int, tolerance: float) 
     batch: Batch[int] = Batch(engine)
     answers: dict[int, list[Hypothesis]] = {}
     while waiting or batch.sentences:
-        count = int(random.integers(0, 3))
-        if waiting and (count or not batch.sentences):
-            batch.join(waiting[: max(1, count)])
-            waiting = waiting[max(1, count) :]
+        count = int(random.integers(0, 3)) or not batch.sentences
+        joining = waiting[:count]
+        if joining and batch.fits(joining):
+            batch.join(joining)
+            waiting = waiting[count:]
         answers.update({s.ticket: found for s, found in batch.step()})
     for case in cases:
         [alone] = search(engine, [case.ids], case.options)

@@ -58,7 +58,12 @@ def _named(
 
 
 def torch_engine(bundle: Bundle) -> TorchEngine:
-    """PyTorch on the shipped weights, its sizes read from them."""
+    """PyTorch on the shipped weights."""
+    return TorchEngine(torch_transformer(bundle))
+
+
+def torch_transformer(bundle: Bundle) -> Transformer:
+    """The model of the shipped weights, its sizes read from them."""
     state = weights(bundle.path, bundle.spec.decoder_layers)
     spec = bundle.spec
     layers = {key.split(".")[1] for key in state if key.startswith("encoder.")}
@@ -74,4 +79,4 @@ def torch_engine(bundle: Bundle) -> TorchEngine:
     transformer = Transformer(config)
     state.pop("positions.rates", None)
     transformer.load_state_dict(state)
-    return TorchEngine(transformer.eval())
+    return transformer.eval()

@@ -11,11 +11,12 @@ from export.cpu_engine import PrecisionName, cpu_engine
 from export.proof import prove
 from model.engine import TorchEngine
 from model.transformer import Transformer
-from serving.engine import Decoder, Demand, Ids, Rows, pad
+from serving.engine import Decoder, Demand, Rows, pad
 from serving.engines.onnx import OnnxEngine
 from serving.options import DecodingOptions
 from serving.search import search
 from tests.parity.company import assert_company_changes_nothing
+from tests.parity.flight import Flight
 from tests.parity.models import random_sentences, small_model
 
 MODELS: dict[str, dict[str, Any]] = {
@@ -35,46 +36,6 @@ def transformer(request: pytest.FixtureRequest) -> Transformer:
 @pytest.fixture(scope="module")
 def engine(transformer: Transformer) -> OnnxEngine:
     return cpu_engine(transformer, "fp32", (), threads=2)
-
-
-class Flight:
-    """Sentences that join and leave, and rows of random parents, driven through any engine."""
-
-    def __init__(self, seed: int) -> None:
-        self._random = np.random.default_rng(seed)
-        self._beams: list[int] = []
-        self._rows: list[tuple[int, int]] = []
-        """Sentence and position of each row of the last step."""
-
-    def joining(self) -> tuple[Ids, list[Demand]] | None:
-        count = int(self._random.integers(0, 3)) or (not self._beams)
-        if not count:
-            return None
-        beams = self._random.integers(1, 6, count).tolist()
-        self._beams += beams
-        source, lengths = pad(random_sentences(self._random, count, 14), 0)
-        return source, [Demand(*pair, 64) for pair in zip(lengths.tolist(), beams, strict=True)]
-
-    def leaving(self) -> Ids:
-        """Those who stay, one at least."""
-        stays = self._random.random(len(self._beams)) < 0.85
-        stays[0] = True
-        places: Ids = np.flatnonzero(stays)
-        renamed = {old: new for new, old in enumerate(places.tolist())}
-        self._beams = [self._beams[i] for i in places]
-        self._rows = [(renamed.get(s, -1), p) for s, p in self._rows]
-        return places
-
-    def rows(self) -> Rows:
-        found = []
-        for sentence, beams in enumerate(self._beams):
-            own = [n for n, (s, _) in enumerate(self._rows) if s == sentence]
-            for _ in range(beams if own else 1):  # a new sentence has one live beam
-                parent = int(self._random.choice(own)) if own else 0
-                position = self._rows[parent][1] + 1 if own else 0
-                found.append((sentence, int(self._random.integers(1, 90)), position, parent))
-        self._rows = [(sentence, position) for sentence, _, position, _ in found]
-        return Rows(*(np.array(column, dtype=np.int64) for column in zip(*found, strict=True)))
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -1,0 +1,176 @@
+"""The graphs for GPUs and the engine of fixed shapes: equal to PyTorch, whatever is in flight."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+from export.gpu.graphs import gpu_graphs
+from export.onnx_graphs import Graphs
+from export.proof import prove
+from model.engine import TorchEngine
+from model.transformer import Transformer
+from serving.engine import Decoder, Demand, pad
+from serving.engines.gpu.tensorrt import TensorRtEngine
+from serving.errors import ConfigError, DragomanError, RequestError
+from serving.options import DecodingOptions
+from serving.scheduler import Scheduler
+from tests.parity.company import assert_company_changes_nothing
+from tests.parity.fake_gpu import FakeCudart
+from tests.parity.flight import Flight
+from tests.parity.gpu_engine import SMALL_SHAPES, gpu_engine
+from tests.parity.models import random_sentences, small_model
+
+MODELS: dict[str, dict[str, Any]] = {
+    "post": {"vocab_size": 1500},  # selection in two stages, the last group not full
+    "pre": {"norm": "pre", "positions": "learned", "max_positions": 60},
+}
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def transformer(request: pytest.FixtureRequest) -> Transformer:
+    return small_model(**MODELS[request.param])
+
+
+@pytest.fixture(scope="module")
+def graphs(transformer: Transformer) -> Graphs:
+    return gpu_graphs(transformer, "fp32")
+
+
+@pytest.fixture(scope="module")
+def post() -> tuple[TorchEngine, Graphs]:
+    model = small_model(decoder_layers=1)
+    return TorchEngine(model), gpu_graphs(model, "fp32")
+
+
+@pytest.fixture(scope="module")
+def engine(transformer: Transformer, graphs: Graphs) -> TensorRtEngine:
+    return gpu_engine(graphs, TorchEngine(transformer).spec)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_step_of_a_random_flight_agrees(
+    transformer: Transformer, engine: TensorRtEngine, seed: int
+) -> None:
+    """Beams of every width, on several boards at once, that outgrow them one after the other."""
+    decoders: list[Decoder] = [TorchEngine(transformer).decoder(), engine.decoder()]
+    flight = Flight(seed)
+    for _ in range(40):
+        joining = flight.joining(lambda demands: decoders[1].fits(demands))
+        if joining:
+            for decoder in decoders:
+                decoder.join(*joining)
+        rows = flight.rows()
+        expected, found = (decoder.step(rows) for decoder in decoders)
+        np.testing.assert_allclose(found.log_prob, expected.log_prob, atol=1e-4)
+        np.testing.assert_array_equal(found.token[:, 0], expected.token[:, 0])
+        staying = flight.leaving()
+        for decoder in decoders:
+            decoder.select(staying)
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_translations_agree(
+    transformer: Transformer, engine: TensorRtEngine, beam_size: int
+) -> None:
+    sentences = random_sentences(np.random.default_rng(0), 20, 12)
+    proof = prove(TorchEngine(transformer), engine, sentences[:12], beams=(beam_size,))
+    assert proof.largest_difference < 1e-4
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_company_changes_nothing(engine: TensorRtEngine, seed: int) -> None:
+    assert_company_changes_nothing(engine, seed, tolerance=2e-5)
+
+
+def test_graphs_are_replayed_and_give_what_plain_calls_give(
+    post: tuple[TorchEngine, Graphs],
+) -> None:
+    torch_engine, graphs = post
+    found = []
+    for cuda_graphs in (True, False):
+        cudart = FakeCudart()
+        engine = gpu_engine(graphs, torch_engine.spec, cudart=cudart, cuda_graphs=cuda_graphs)
+        before = cudart.executed
+        decoder = engine.decoder()
+        flight, results = Flight(3), []
+        for _ in range(12):
+            joining = flight.joining(decoder.fits)
+            if joining:
+                decoder.join(*joining)
+            results.append(decoder.step(flight.rows()))
+            decoder.select(flight.leaving())
+        found.append(results)
+        runs = cudart.executed - before
+        assert runs > 12
+        assert cudart.launched_graphs == (runs if cuda_graphs else 0)
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one.log_prob, other.log_prob)
+        np.testing.assert_array_equal(one.token, other.token)
+
+
+def test_a_scheduler_never_overfills_the_boards(post: tuple[TorchEngine, Graphs]) -> None:
+    """Many more sentences than slots, of all beam sizes; each gets its translation."""
+    torch_engine, graphs = post
+    random = np.random.default_rng(8)
+    sentences = random_sentences(random, 40, 14)
+    beams = random.integers(1, 9, 40).tolist()
+    found = []
+    for engine in (torch_engine, gpu_engine(graphs, torch_engine.spec)):
+        with Scheduler(engine) as scheduler:
+            futures = [
+                scheduler.submit([ids], DecodingOptions(beam))
+                for ids, beam in zip(sentences, beams, strict=True)
+            ]
+            found.append([future.result(60)[0][0].ids for future in futures])
+    assert found[0] == found[1]
+
+
+def test_too_large_a_sentence_is_refused_and_others_live_on(
+    post: tuple[TorchEngine, Graphs],
+) -> None:
+    torch_engine, graphs = post
+    with Scheduler(gpu_engine(graphs, torch_engine.spec)) as scheduler:
+        fine = scheduler.submit([[5, 6, 2]], DecodingOptions())
+        large = scheduler.submit([[5] * 90 + [2]], DecodingOptions())
+        mixed = scheduler.submit([[5] * 90 + [2], [7, 2]], DecodingOptions())
+        later = scheduler.submit([[5, 6, 2]], DecodingOptions())
+        for refused in (large, mixed):
+            with pytest.raises(RequestError, match="91 tokens with beam size 4"):
+                refused.result(60)
+        assert fine.result(60)[0][0].ids == later.result(60)[0][0].ids
+
+
+def test_full_boards_refuse_a_join(post: tuple[TorchEngine, Graphs]) -> None:
+    torch_engine, graphs = post
+    decoder = gpu_engine(graphs, torch_engine.spec).decoder()
+    source, _ = pad([[5, 2]] * 6, 0)
+    demands = [Demand(2, 2, 9)] * 6
+    assert not decoder.fits(demands)
+    with pytest.raises(RequestError, match="more sentences at once"):
+        decoder.join(source, demands)
+    decoder.join(source[:5], demands[:5])
+    assert not decoder.fits(demands[:1])
+
+
+def test_too_little_memory_is_an_error_that_says_so(post: tuple[TorchEngine, Graphs]) -> None:
+    torch_engine, graphs = post
+    with pytest.raises(DragomanError, match="MiB of GPU memory: out of memory"):
+        gpu_engine(graphs, torch_engine.spec, cudart=FakeCudart(memory_limit=2**18))
+
+
+def test_a_plan_of_another_model_is_refused(post: tuple[TorchEngine, Graphs]) -> None:
+    torch_engine, graphs = post
+    other = dataclasses.replace(torch_engine.spec, decoder_layers=3)
+    with pytest.raises(ConfigError, match=r"disagree on tensors.*cross_key\.2.*compile again"):
+        gpu_engine(graphs, other)
+
+
+def test_shapes_of_the_tests_route_as_they_should() -> None:
+    names = [plan.name for plan in SMALL_SHAPES.route(Demand(5, 3, 40))]
+    assert names == ["decoder_step.5x16", "decoder_step.5x80"]
+    assert SMALL_SHAPES.route(Demand(5, 6, 40)) == [SMALL_SHAPES.step[-1]]
+    assert SMALL_SHAPES.route(Demand(81, 1, 1)) == []

@@ -92,7 +92,12 @@ def test_every_name_exists(stubs: Path) -> None:
         "OnnxParser.parse",
         "ParserError.node_name",
         "ITensor.get_dimension_name",
+        "INetworkDefinition.add_kv_cache_update",
+        "ICudaEngine.create_execution_context",
+        "IExecutionContext.execute_async_v3",
+        "tensorrt_bindings.nptype",
         "cuda.bindings.runtime.cudaGetDeviceProperties",
+        "cuda.bindings.runtime.cudaGraphInstantiate",
     }
     assert expected <= set(found["used"])
 

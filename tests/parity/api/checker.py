@@ -18,6 +18,9 @@ from typing import Any
 from tests.parity.api.signatures import signatures
 from tests.parity.api.values import Instance, Many, Method, Static, Value, annotated, returned
 
+PARAMETERS = {"engine": "ICudaEngine"}
+"""What parameters of these names are that are annotated as anything."""
+
 
 class Checker(ast.NodeVisitor):
     """Follows one file after the other; `used` and `faults` grow."""
@@ -51,7 +54,7 @@ class Checker(ast.NodeVisitor):
         """A function's names are its own; what `self` has is its class's."""
         before = dict(self._names)
         for argument in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]:
-            self._names[argument.arg] = annotated(argument.annotation, self._modules)
+            self._names[argument.arg] = self._parameter(argument)
         for statement in node.body:
             self.visit(statement)
         kept = {key: value for key, value in self._names.items() if key.startswith("self.")}
@@ -67,15 +70,13 @@ class Checker(ast.NodeVisitor):
             self._names[f"self.{node.target.id}"] = value
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        value = self._value(node.value)
+        """`x = ...`, `self.x = ...`, and `x, y = ..., ...`."""
         for target in node.targets:
-            if isinstance(target, ast.Name):
-                self._names[target.id] = value
-            elif isinstance(target, ast.Attribute):
-                self._value(target)
-                self._names[ast.unparse(target)] = value
+            if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                for name, value in zip(target.elts, node.value.elts, strict=True):
+                    self._assign(name, self._value(value))
             else:
-                self.visit(target)
+                self._assign(target, self._value(node.value))
 
     def visit_For(self, node: ast.For) -> None:
         self._bind(node.target, node.iter)
@@ -101,6 +102,21 @@ class Checker(ast.NodeVisitor):
 
     def visit_arg(self, node: ast.arg) -> None:
         """Annotations are not run."""
+
+    def _assign(self, target: ast.expr, value: Value) -> None:
+        if isinstance(target, ast.Name):
+            self._names[target.id] = value
+        elif isinstance(target, ast.Attribute):
+            self._value(target)
+            self._names[ast.unparse(target)] = value
+        else:
+            self.visit(target)
+
+    def _parameter(self, argument: ast.arg) -> Value:
+        if argument.annotation is not None and ast.unparse(argument.annotation) == "Any":
+            kind = PARAMETERS.get(argument.arg)
+            return Instance(getattr(self._modules["trt"], kind)) if kind else None
+        return annotated(argument.annotation, self._modules)
 
     def _comprehension(self, node: Any, *results: ast.expr) -> None:
         for loop in node.generators:
@@ -177,6 +193,8 @@ class Checker(ast.NodeVisitor):
         if isinstance(function, Static):
             return self._match(node, function.value, function.value.__name__, bound=False)
         name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if name == "hasattr" and isinstance(node.args[1], ast.Constant):
+            self._value(ast.Attribute(node.args[0], str(node.args[1].value), lineno=node.lineno))
         return self._functions.get(name)
 
     def _match(self, node: ast.Call, function: Any, name: str, bound: bool) -> Value:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 
@@ -11,13 +11,17 @@ from export.plans.builder import build_plan
 from export.plans.errors import CompileError
 from export.plans.lock import sole_compile
 from serving.atomic import replacing
-from serving.bundle import GPU_DECODER_STEP, GPU_ENCODER, Bundle
+from serving.bundle import Bundle
 from serving.engines.gpu.machine import Machine
-from serving.engines.gpu.plans import SHAPES, Origin, PlanFolder, axes_of, graph_of
+from serving.engines.gpu.plans import SHAPES, Origin, PlanFolder, graph_of, origins
 from serving.engines.gpu.shapes import Shapes
 from serving.errors import DragomanError
 
 TIMINGS = "timings.cache"
+"""What TensorRT measured, for the next build."""
+
+PARTIALS = ".*.partial"
+"""What killed compiles leave behind."""
 
 
 def update_plans(
@@ -44,26 +48,43 @@ def update_plans(
         DragomanError: the bundle has no graphs for GPUs, one cannot be compiled, or the folder
             cannot be written.
     """
-    for graph in (GPU_ENCODER, GPU_DECODER_STEP):
-        if graph not in bundle.checksums:
-            raise DragomanError(
-                f"{bundle.path} has no graphs for GPUs ({graph} is missing); export it with: "
-                f"dragoman export CHECKPOINT {bundle.path} --gpu fp16"
-            )
+    wanted = origins(bundle, machine, shapes)
+    if _is_current(folder, wanted, shapes):  # the folder need not be writable then
+        for name in wanted:
+            say(f"{name}: current")
+        return
     try:
         folder.path.mkdir(parents=True, exist_ok=True)
         with sole_compile(folder.path, say):
-            _sweep(folder.path)
-            for name, axes in axes_of(shapes).items():
-                origin = Origin(bundle.checksums[graph_of(name)], machine, axes)
+            for partial in folder.path.glob(PARTIALS):
+                partial.unlink()
+            for name, origin in wanted.items():
                 _update(trt, bundle.path, folder, name, origin, say)
             with replacing(folder.path / SHAPES) as stream:
                 stream.write(shapes.to_json().encode())
-            _remove_others(folder, shapes, say)
+            for name in _others(folder, wanted):
+                say(f"{name}: removed")
+                folder.record_file(name).unlink(missing_ok=True)
+                folder.plan_file(name).unlink()
     except OSError as error:
         raise DragomanError(
             f"cannot write plans to {folder.path}: {error}; name another folder with --plans"
         ) from error
+
+
+def _is_current(folder: PlanFolder, wanted: Mapping[str, Origin], shapes: Shapes) -> bool:
+    """Whether there is nothing to build and nothing to remove."""
+    if not (folder.path / SHAPES).is_file() or folder.shapes() != shapes:
+        return False
+    if any(folder.path.glob(PARTIALS)) or _others(folder, wanted):
+        return False
+    return not any(folder.fault(name, origin) for name, origin in wanted.items())
+
+
+def _others(folder: PlanFolder, wanted: Mapping[str, Origin]) -> list[str]:
+    """Plans of shapes that are not asked for."""
+    plans = folder.path.glob("decoder_step.*.plan")
+    return sorted(plan.stem for plan in plans if plan.stem not in wanted)
 
 
 def _update(
@@ -92,19 +113,3 @@ def _update(
         stream.write(plan.timings)
     seconds, megabytes = time.perf_counter() - start, len(plan.content) / 1e6
     say(f"{name}: {plan.precision}, {seconds:.1f} s, {megabytes:.1f} MB")
-
-
-def _sweep(folder: Path) -> None:
-    """Remove what killed compiles left behind."""
-    for partial in folder.glob(".*.partial"):
-        partial.unlink()
-
-
-def _remove_others(folder: PlanFolder, shapes: Shapes, say: Callable[[str], None]) -> None:
-    """Remove the plans of shapes that are no longer asked for."""
-    wanted = axes_of(shapes)
-    for plan in folder.path.glob("decoder_step.*.plan"):
-        if plan.stem not in wanted:
-            say(f"{plan.stem}: removed")
-            folder.record_file(plan.stem).unlink(missing_ok=True)
-            plan.unlink()

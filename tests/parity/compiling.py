@@ -18,7 +18,7 @@ from export.onnx_graphs import Graphs
 from serving import cli
 from serving.bundle import GPU_DECODER_STEP, GPU_ENCODER, SPEC, Bundle, checksum
 from serving.engines.gpu.machine import Machine, import_tensorrt
-from serving.engines.gpu.plans import Origin, PlanFolder, axes_of, graph_of
+from serving.engines.gpu.plans import Origin, load_plans, origins
 from serving.engines.gpu.shapes import EncoderShape, Shapes, StepPlan
 
 ROOT = Path(__file__).parents[2]
@@ -50,19 +50,14 @@ def write_bundle(folder: Path, graphs: Graphs) -> Path:
     return folder
 
 
-def origins(bundle: Path, shapes: Shapes, machine: Machine = MACHINE) -> dict[str, Origin]:
-    """What each plan of a bundle is to be built of and for."""
-    graphs = Bundle.open(bundle).checksums
-    return {
-        name: Origin(graphs[graph_of(name)], machine, axes)
-        for name, axes in axes_of(shapes).items()
-    }
+def wanted(bundle: Path, machine: Machine = MACHINE) -> dict[str, Origin]:
+    """What each plan of `SHAPES` is to be built of and for."""
+    return origins(Bundle.open(bundle), machine, SHAPES)
 
 
-def loaded(bundle: Path, shapes: Shapes, machine: Machine = MACHINE) -> dict[str, bytes]:
+def loaded(bundle: Path, machine: Machine = MACHINE) -> dict[str, bytes]:
     """All plans, as an engine reads them."""
-    folder = PlanFolder.of(bundle)
-    return {name: folder.load(name, o) for name, o in origins(bundle, shapes, machine).items()}
+    return load_plans(Bundle.open(bundle), machine)[1]
 
 
 def compile_here(words: Sequence[str], machine: Machine = MACHINE) -> int:

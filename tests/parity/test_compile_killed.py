@@ -19,7 +19,7 @@ from export.onnx_graphs import Graphs
 from serving.engines.gpu.machine import Machine
 from serving.engines.gpu.plans import Origin, PlanFolder
 from serving.errors import ConfigError
-from tests.parity.compiling import MACHINE, ROOT, SHAPES, loaded, origins, write_bundle
+from tests.parity.compiling import MACHINE, ROOT, SHAPES, loaded, wanted, write_bundle
 
 KILLS = 20
 
@@ -47,29 +47,29 @@ def test_killed_compiles_leave_nothing_bad_and_the_next_one_ends(bundle: Path) -
     begin = time.perf_counter()
     assert start(bundle, versions[0]).wait() == 0
     whole = time.perf_counter() - begin
-    sizes = {name: len(plan) for name, plan in loaded(bundle, SHAPES, versions[0]).items()}
-    wanted = [origins(bundle, SHAPES, machine) for machine in versions]
+    sizes = {name: len(plan) for name, plan in loaded(bundle, versions[0]).items()}
+    plans = [wanted(bundle, machine) for machine in versions]
     moments, killed = random.Random(5), 0
     for machine in versions[1:]:
         process = start(bundle, machine)
         time.sleep(moments.uniform(0.4, 1) * whole)
         process.send_signal(signal.SIGKILL)
         killed += process.wait() == -signal.SIGKILL
-        for name, plan in loadable(bundle, wanted):
+        for name, plan in loadable(bundle, plans):
             assert len(plan) == sizes[name]  # builds differ in a few bytes
             assert plan == PlanFolder.of(bundle).plan_file(name).read_bytes()
     assert killed > KILLS / 2
     assert start(bundle, MACHINE).wait() == 0
-    assert loaded(bundle, SHAPES).keys() == sizes.keys()
+    assert loaded(bundle).keys() == sizes.keys()
     folder = PlanFolder.of(bundle)
     assert folder.shapes() == SHAPES
     assert not list(folder.path.glob(".*.partial"))
 
 
-def loadable(bundle: Path, wanted: list[dict[str, Origin]]) -> Iterator[tuple[str, bytes]]:
+def loadable(bundle: Path, machines: list[dict[str, Origin]]) -> Iterator[tuple[str, bytes]]:
     """What an engine would load, on whichever of the machines."""
     folder = PlanFolder.of(bundle)
-    for plans in wanted:
+    for plans in machines:
         for name, origin in plans.items():
             with contextlib.suppress(ConfigError):
                 yield name, folder.load(name, origin)

@@ -46,7 +46,7 @@ def import_tensorrt(name: str) -> ModuleType:
     """
     try:
         trt = importlib.import_module(name)
-    except ImportError as error:  # its own libraries may be missing as well
+    except (ImportError, OSError) as error:  # OSError: its own libraries are missing
         raise DragomanError(
             f"TensorRT is not installed here ({error}); run this in the image for GPUs"
         ) from error
@@ -64,7 +64,7 @@ def _use_gpu(device: int) -> tuple[str, str]:
         cudart: Any = importlib.import_module("cuda.bindings.runtime")
     except ImportError as error:
         raise DragomanError(
-            f"the package cuda-python is not installed here ({error}); "
+            f"the package cuda-bindings is not installed here ({error}); "
             "run this in the image for GPUs"
         ) from error
     status, count = cudart.cudaGetDeviceCount()

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from serving.atomic import replacing, write_json
-from serving.bundle import GPU_DECODER_STEP, GPU_ENCODER, PLANS, checksum
+from serving.bundle import GPU_DECODER_STEP, GPU_ENCODER, PLANS, Bundle, checksum
 from serving.engines.gpu.machine import Machine
 from serving.engines.gpu.shapes import DEFAULT_SHAPES, ENCODER_PLAN, Shapes
 from serving.errors import ConfigError
@@ -50,11 +50,6 @@ def axes_of(shapes: Shapes) -> dict[str, PlanAxes]:
     return axes
 
 
-def graph_of(name: str) -> str:
-    """The bundle's file that a plan is built of."""
-    return GPU_ENCODER if name == ENCODER_PLAN else GPU_DECODER_STEP
-
-
 @dataclasses.dataclass(frozen=True)
 class Origin:
     """What a plan is built of and for.
@@ -68,6 +63,48 @@ class Origin:
     graph: str
     machine: Machine
     axes: PlanAxes
+
+
+def graph_of(name: str) -> str:
+    """The bundle's file that a plan is built of."""
+    return GPU_ENCODER if name == ENCODER_PLAN else GPU_DECODER_STEP
+
+
+def origins(bundle: Bundle, machine: Machine, shapes: Shapes) -> dict[str, Origin]:
+    """What each plan of a bundle is to be built of and for, by the plan's name.
+
+    Raises:
+        ConfigError: the bundle has no graphs for GPUs.
+    """
+    for graph in (GPU_ENCODER, GPU_DECODER_STEP):
+        if graph not in bundle.checksums:
+            raise ConfigError(
+                f"{bundle.path} has no graphs for GPUs ({graph} is missing); export it with: "
+                f"dragoman export CHECKPOINT {bundle.path} --gpu fp16"
+            )
+    return {
+        name: Origin(bundle.checksums[graph_of(name)], machine, axes)
+        for name, axes in axes_of(shapes).items()
+    }
+
+
+def load_plans(
+    bundle: Bundle, machine: Machine, path: Path | None = None
+) -> tuple[Shapes, dict[str, bytes]]:
+    """The shapes that a bundle was compiled for, and all plans by their names.
+
+    Args:
+        bundle: whose graphs were compiled.
+        machine: what is to run the plans.
+        path: the plans' folder, if it is not the bundle's.
+
+    Raises:
+        ConfigError: a plan is missing, damaged or not current; says why, and what to do.
+    """
+    folder = PlanFolder.of(bundle.path, path)
+    shapes = folder.shapes()
+    wanted = origins(bundle, machine, shapes)
+    return shapes, {name: folder.load(name, origin) for name, origin in wanted.items()}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -66,7 +66,7 @@ def prove(
         raise ProofError("no sentence to prove the export on")
     steps, largest = 0, 0.0
     for group in _groups(engine, sentences):
-        done, difference = _compare_steps(reference, engine, group)
+        done, difference = compare_steps(reference, engine, group)
         steps, largest = steps + done, float(np.maximum(largest, difference))  # keeps NaN
     if not largest <= TOLERANCE:
         raise ProofError(
@@ -94,7 +94,7 @@ def _demands(sentences: Sequence[Sequence[int]]) -> list[Demand]:
     return [Demand(len(ids), 1, max_output_length(len(ids))) for ids in sentences]
 
 
-def _compare_steps(
+def compare_steps(
     reference: Engine, engine: Engine, sentences: Sequence[Sequence[int]]
 ) -> tuple[int, float]:
     """Drive both engines with the reference's greedy tokens; steps done, largest difference."""

@@ -11,7 +11,7 @@ from export.plans.builder import build_plan
 from export.plans.errors import CompileError
 from export.plans.lock import sole_compile
 from serving.atomic import replacing
-from serving.bundle import Bundle
+from serving.bundle import Bundle, checksum
 from serving.engines.gpu.machine import Machine
 from serving.engines.gpu.plans import SHAPES, Origin, PlanFolder, graph_of, origins
 from serving.engines.gpu.shapes import Shapes
@@ -74,9 +74,9 @@ def update_plans(
 
 def _is_current(folder: PlanFolder, wanted: Mapping[str, Origin], shapes: Shapes) -> bool:
     """Whether there is nothing to build and nothing to remove."""
-    if not (folder.path / SHAPES).is_file() or folder.shapes() != shapes:
+    if folder.saved_shapes() != shapes or _others(folder, wanted):
         return False
-    if any(folder.path.glob(PARTIALS)) or _others(folder, wanted):
+    if any(folder.path.glob(PARTIALS)):
         return False
     return not any(folder.fault(name, origin) for name, origin in wanted.items())
 
@@ -103,11 +103,14 @@ def _update(
     timings = folder.path / TIMINGS
     start = time.perf_counter()
     earlier = timings.read_bytes() if timings.exists() else b""
-    graph = (bundle / graph_of(name)).read_bytes()
+    file = bundle / graph_of(name)
+    graph = file.read_bytes()
+    if checksum(graph) != origin.graph:
+        raise CompileError(f"{file} was exported anew meanwhile; run this again")
     try:
         plan = build_plan(trt, graph, origin.axes, earlier, name)
     except CompileError as error:
-        raise CompileError(f"{bundle / graph_of(name)}, plan {name}: {error}") from error
+        raise CompileError(f"{file}, plan {name}: {error}") from error
     folder.write(name, plan.content, origin, plan.precision)
     with replacing(timings) as stream:
         stream.write(plan.timings)

@@ -14,9 +14,11 @@ from types import SimpleNamespace
 import pytest
 
 from export.onnx_graphs import Graphs
+from export.plans.errors import CompileError
+from export.plans.folder import update_plans
 from export.plans.lock import LOCK
 from serving import cli
-from serving.bundle import GPU_ENCODER, SPEC, checksum
+from serving.bundle import GPU_ENCODER, SPEC, Bundle, checksum
 from serving.engines.gpu.machine import Machine, import_tensorrt
 from serving.engines.gpu.plans import PlanFolder
 from serving.engines.gpu.shapes import ENCODER_PLAN, Shapes
@@ -27,6 +29,7 @@ from tests.parity.compiling import (
     SHAPES,
     compile_here,
     loaded,
+    rtx,
     wanted,
     write_bundle,
 )
@@ -164,6 +167,16 @@ def test_what_is_no_longer_good_is_refused_and_built_again(
     assert loaded(compiled)
 
 
+def test_damaged_shapes_are_replaced(compiled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = PlanFolder.of(compiled).path / "shapes.json"
+    file.write_text("{")
+    with pytest.raises(ConfigError, match=f"holds no plans.*dragoman compile {compiled}"):
+        loaded(compiled)
+    compile_here(words(compiled))
+    assert built(capsys.readouterr().err) == set()
+    assert loaded(compiled)
+
+
 @pytest.mark.parametrize(
     ("machine", "reason"),
     [
@@ -204,6 +217,16 @@ def test_other_sizes_of_a_plan_are_built_alone(
     one = dataclasses.replace(SHAPES.step[1], sentences=(1,))
     compile_here(words(compiled, dataclasses.replace(SHAPES, step=(SHAPES.step[0], one))))
     assert built(capsys.readouterr().err) == {SECOND}
+
+
+def test_a_graph_that_is_exported_anew_meanwhile_is_told(bundle: Path) -> None:
+    def export_meanwhile(_: str) -> None:
+        (bundle / GPU_ENCODER).write_bytes(b"another graph")
+
+    folder = PlanFolder.of(bundle)
+    with pytest.raises(CompileError, match=r"encoder.onnx was exported anew meanwhile"):
+        update_plans(rtx(), MACHINE, Bundle.open(bundle), folder, SHAPES, export_meanwhile)
+    assert not list(folder.path.glob("*.plan"))
 
 
 def test_two_compiles_at_once_share_the_work(bundle: Path) -> None:

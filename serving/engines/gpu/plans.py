@@ -138,9 +138,17 @@ class PlanFolder:
         Raises:
             ConfigError: no compile has ended here.
         """
-        if not (self.path / SHAPES).is_file():
+        shapes = self.saved_shapes()
+        if shapes is None:
             raise ConfigError(f"{self.path} holds no plans; make them with: {self.command()}")
-        return Shapes.load(self.path / SHAPES)
+        return shapes
+
+    def saved_shapes(self) -> Shapes | None:
+        """The same; None if they are missing or damaged."""
+        try:
+            return Shapes.load(self.path / SHAPES)
+        except ConfigError:
+            return None
 
     def load(self, name: str, origin: Origin) -> bytes:
         """A plan that is whole and current.
@@ -174,9 +182,8 @@ class PlanFolder:
         words = ["dragoman", "compile", str(self.bundle)]
         if self.path != self.bundle / PLANS:
             words += ["--plans", str(self.path)]
-        file = self.path / SHAPES
-        if file.is_file() and Shapes.load(file) != DEFAULT_SHAPES:
-            words += ["--shapes", str(file)]
+        if self.saved_shapes() not in (None, DEFAULT_SHAPES):
+            words += ["--shapes", str(self.path / SHAPES)]
         return shlex.join(words)
 
     def _read(self, name: str, origin: Origin) -> tuple[bytes, str | None]:

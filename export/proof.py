@@ -65,7 +65,7 @@ def prove(
     if not sentences:
         raise ProofError("no sentence to prove the export on")
     steps, largest = 0, 0.0
-    for group in _groups(engine, sentences):
+    for group in groups(engine, sentences):
         done, difference = compare_steps(reference, engine, group)
         steps, largest = steps + done, float(np.maximum(largest, difference))  # keeps NaN
     if not largest <= TOLERANCE:
@@ -77,7 +77,7 @@ def prove(
     return Proof(len(sentences), steps, largest, tuple(beams))
 
 
-def _groups(engine: Engine, sentences: Sequence[Sequence[int]]) -> Iterator[list[Sequence[int]]]:
+def groups(engine: Engine, sentences: Sequence[Sequence[int]]) -> Iterator[list[Sequence[int]]]:
     """As many sentences at once as the engine has room for, at most `_GROUP`."""
     decoder = engine.decoder()
     group: list[Sequence[int]] = []

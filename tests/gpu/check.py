@@ -22,10 +22,9 @@ from export.plans.folder import update_plans
 from serving.bundle import Bundle, find_bundle
 from serving.engines.gpu.cuda import Cuda
 from serving.engines.gpu.machine import Machine, find_machine
-from serving.engines.gpu.opening import load_device
-from serving.engines.gpu.plans import PlanFolder
+from serving.engines.gpu.plans import PlanFolder, load_plans
 from serving.engines.gpu.shapes import DEFAULT_SHAPES, Shapes
-from serving.engines.gpu.tensorrt import TensorRtEngine
+from serving.engines.gpu.tensorrt import TensorRtDevice, TensorRtEngine
 from serving.errors import DragomanError
 from serving.lines import read_lines
 from tests.gpu import figures
@@ -82,7 +81,10 @@ def check(
 
     part("compile", lambda: _compile(trt, machine, bundle, folder, shapes))
     cuda = Cuda(cudart, options.device)
-    devices = [load_device(trt, cuda, machine, bundle, folder, graphs) for graphs in (True, False)]
+    _, plans = load_plans(bundle, machine, options.plans)
+    devices = [
+        TensorRtDevice(trt, cuda, bundle.spec, shapes, plans, graphs) for graphs in (True, False)
+    ]
     engine, plain = (TensorRtEngine(device, bundle.spec) for device in devices)
     reference = bundle.engine()
     part("log-probabilities", lambda: figures.log_probabilities(reference, engine, sources))

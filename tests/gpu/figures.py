@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from export.proof import compare_steps
+from export.proof import compare_steps, groups
 from serving.engine import Engine
 from serving.engines.gpu.device import Device
 from serving.engines.gpu.shapes import StepPlan
@@ -30,8 +30,8 @@ REPEATS = 50
 def log_probabilities(reference: Engine, engine: Engine, sources: Sources) -> dict[str, Any]:
     """The largest difference of a candidate, over greedy steps."""
     worst = 0.0
-    for start in range(0, len(sources), 16):
-        _, difference = compare_steps(reference, engine, sources[start : start + 16])
+    for group in groups(engine, sources):
+        _, difference = compare_steps(reference, engine, group)
         worst = float(np.maximum(worst, difference))  # keeps NaN
     return {"largest_difference": worst, "passed": worst <= TOLERANCE}
 

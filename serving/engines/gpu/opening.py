@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
-from typing import Any
 
 from serving.bundle import Bundle
 from serving.engines.gpu.cuda import Cuda
-from serving.engines.gpu.machine import Machine, find_machine
-from serving.engines.gpu.plans import Origin, PlanFolder, axes_of, graph_of
+from serving.engines.gpu.machine import find_machine
+from serving.engines.gpu.plans import load_plans
 from serving.engines.gpu.tensorrt import TensorRtDevice, TensorRtEngine
 
 
@@ -25,23 +24,6 @@ def tensorrt_engine(bundle: Bundle, plans: Path | None = None, gpu: int = 0) -> 
             little memory; the message says what mends it.
     """
     trt, machine = find_machine(gpu)
+    shapes, contents = load_plans(bundle, machine, plans)
     cuda = Cuda(importlib.import_module("cuda.bindings.runtime"), gpu)
-    device = load_device(trt, cuda, machine, bundle, PlanFolder.of(bundle.path, plans))
-    return TensorRtEngine(device, bundle.spec)
-
-
-def load_device(
-    trt: Any,
-    cuda: Cuda,
-    machine: Machine,
-    bundle: Bundle,
-    folder: PlanFolder,
-    graphs: bool = True,
-) -> TensorRtDevice:
-    """All plans of a folder, each whole and current, on a GPU; see `TensorRtDevice`."""
-    shapes = folder.shapes()
-    plans = {}
-    for name, axes in axes_of(shapes).items():
-        origin = Origin(bundle.checksums[graph_of(name)], machine, axes)
-        plans[name] = folder.load(name, origin)
-    return TensorRtDevice(trt, cuda, bundle.spec, shapes, plans, graphs)
+    return TensorRtEngine(TensorRtDevice(trt, cuda, bundle.spec, shapes, contents), bundle.spec)

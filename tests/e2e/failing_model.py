@@ -12,5 +12,5 @@ class TritonPythonModel(StandIn):
 
     def outputs(self, request: Any) -> list[tuple[str, Any]]:
         if (self.folder / "fail").exists():
-            raise MemoryError(f"no memory for {request.model_name()}")
+            raise MemoryError("no memory is left")
         return super().outputs(request)

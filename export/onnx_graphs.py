@@ -11,7 +11,7 @@ from torch.export import Dim
 from export.trace import trace
 from model.step import DecoderStepGraph, EncoderGraph
 from model.transformer import Transformer
-from serving.engines.onnx import cache_names, cross_names
+from serving.engines.names import cache_names, cross_names
 from serving.errors import ConfigError
 from serving.options import MAX_BEAM_SIZE
 
@@ -28,6 +28,9 @@ class Graphs:
 
 def export_graphs(transformer: Transformer) -> Graphs:
     """Trace encoder and decoder step; `transformer` must be in evaluation mode.
+
+    Their free axes are named: B sentences, K beams, S source tokens, N_before rows of the cache,
+    T columns of it. A model in FP16 (see `export.gpu.half`) gives graphs in FP16.
 
     Raises:
         ConfigError: its keys are of another width than its values.
@@ -61,13 +64,16 @@ def _decoder_step(transformer: Transformer) -> onnx.ModelProto:
     config = transformer.config
     layers = config.decoder_layers
     # Three tensors of B = 2, K = 3: the exporter takes one that is passed twice for one input.
-    rows = [torch.tensor([[0, 1, 2], [3, 4, 4]]) for _ in ROWS]
-    cross = [torch.randn(2, config.heads, 5, config.d_head) for _ in range(2 * layers)]
-    past = [torch.randn(7, config.heads, 4, config.d_head) for _ in range(2 * layers)]
+    tokens = [torch.tensor([[0, 1, 2], [3, 4, 4]]) for _ in ROWS]
+    dtype = transformer.embedding.weight.dtype
+    cross, past = (
+        [torch.randn(rows, config.heads, width, config.d_head).to(dtype) for _ in range(2 * layers)]
+        for rows, width in ((2, 5), (7, 4))
+    )
     return trace(
         DecoderStepGraph(transformer, 2 * MAX_BEAM_SIZE),
         {
-            **dict(zip(ROWS, rows, strict=True)),
+            **dict(zip(ROWS, tokens, strict=True)),
             "lengths": torch.tensor([5, 3]),
             "cross": cross,
             "cache": past,

@@ -80,7 +80,7 @@ class DecoderStepGraph(nn.Module):
             memory = _Attended(cross[pair][0], cross[pair][1], cross_mask)
             x, new = _cached_layer(layer, x, past, self_mask, memory, token.shape)
             appended.extend(new)
-        logits = model.embedding.project(model.decoder_norm(x)[:, 0])  # (N, V)
+        logits = model.embedding.project(model.decoder_norm(x)[:, 0]).float()  # (N, V)
         return *best_candidates(logits, self.candidates), appended
 
 

@@ -7,9 +7,10 @@ sentence has as many rows as the widest.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from serving.engine import Candidates, Demand, EngineSpec, Ids, Rows, lengths_of
 
@@ -106,3 +107,13 @@ class GridDecoder(Generic[M, C]):
         found, self._cache = self._engine.step(self._memory, self._cache, token, position, parent)
         self._cells = cells
         return Candidates(found.log_prob[cells], found.token[cells])
+
+
+def stack_padded(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
+    """Stack (B, H, S, D/H) on axis B, the shorter S padded with zeros."""
+    count, heads, _, width = first.shape
+    length = max(first.shape[2], second.shape[2])
+    joined = np.zeros((count + len(second), heads, length, width), dtype=first.dtype)
+    joined[:count, :, : first.shape[2]] = first
+    joined[count:, :, : second.shape[2]] = second
+    return joined

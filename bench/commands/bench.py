@@ -14,6 +14,11 @@ SUBCOMMANDS = {
         "our CPU engines beside CTranslate2, Hugging Face and PyTorch",
         "bench",
     ),
+    "native": Command(
+        "bench.commands.native",
+        "a step whose graph is a model of Triton's, beside one in process",
+        "bench",
+    ),
     "profile": Command(
         "bench.commands.profile", "where the time of a decoding step goes", "serving"
     ),

@@ -8,13 +8,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from export.bundle_writer import write_bundle
-from export.cpu_engine import cpu_engine, open_graphs, precise_graphs
+from export.cpu_engine import PrecisionName, cpu_engine, open_graphs, precise_graphs
+from export.gpu.half import half
+from export.native.config import HEADS
+from export.native.in_process import native_engine
+from export.native.repository import bundle_folder, write_native
+from export.onnx_graphs import Graphs, export_graphs
 from export.proof import prove
 from export.quality import compare
 from model.checkpoint import SAMPLE, load_text, load_transformer
 from model.engine import TorchEngine
 from model.transformer import Transformer
-from serving.engines.onnx import OnnxEngine
+from serving.engine import Engine
 from serving.errors import DragomanError
 from serving.lines import read_lines
 from serving.options import DecodingOptions
@@ -36,18 +41,35 @@ examples:
   dragoman export CHECKPOINT FOLDER --precision int8 --shortlist --text dev.en.gz \\
       --reference dev.de.gz
       with the checkpoint's shortlist as well (see dragoman shortlist --help)
+
+  cp -r model_repository native
+  dragoman export CHECKPOINT native --native onnxruntime
+      also writes encoder and decoder_step as models of Triton's onnxruntime backend, which
+      native's translator then calls; --native tensorrt --precision fp16 for GPUs
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("checkpoint", type=Path, help="folder of a trained model")
-    parser.add_argument("output", type=Path, help="folder to write, such as a model version's")
+    parser.add_argument(
+        "output",
+        type=Path,
+        help="folder to write, such as a model version's; with --native a model repository",
+    )
     parser.add_argument(
         "--precision",
-        choices=("fp32", "int8"),
+        choices=("fp32", "fp16", "int8"),
         default="fp32",
-        help="int8 is smaller and faster, and translates a little otherwise (default: %(default)s)",
+        help="int8 is smaller and faster, and translates a little otherwise; fp16 is for the "
+        "graphs of --native (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--native",
+        choices=tuple(HEADS),
+        metavar="BACKEND",
+        help="also write both graphs as models of this backend of Triton's, onnxruntime or "
+        "tensorrt, for the translator to call (default: it runs graphs of its own)",
     )
     parser.add_argument(
         "--shortlist",
@@ -76,37 +98,72 @@ def run(arguments: argparse.Namespace) -> int:
     """Export, prove, write.
 
     Raises:
-        DragomanError: there is no checkpoint of a Transformer or no text, or the proof fails.
+        DragomanError: there is no checkpoint of a Transformer or no text, the proof fails, or
+            options do not go together.
     """
+    _check_together(arguments)
+    folder = bundle_folder(arguments.output) if arguments.native else arguments.output
     model = load_transformer(arguments.checkpoint)
     text = load_text(arguments.checkpoint, model.config)
     shortlist = _shortlist(arguments, text) if arguments.shortlist else None
     lines, references = _lines(arguments)
     sentences = [ids for ids in map(text.encode, lines) if ids]
-    _say(f"tracing encoder and decoder step in {arguments.precision}")
+    precision: PrecisionName = "int8" if arguments.precision == "int8" else "fp32"
+    _say(f"tracing encoder and decoder step in {precision}")
     sample = _sample(arguments.checkpoint, sentences, text)
-    graphs = precise_graphs(model, arguments.precision, sample, arguments.shortlist)
+    graphs = precise_graphs(model, precision, sample, arguments.shortlist)
     reference = TorchEngine(model)
     results = []
-    if arguments.precision == "fp32":
+    if precision == "fp32":
         _say(f"comparing with PyTorch on {len(sentences)} sentences")
         whole = Shortlist.whole(text.vocab_size) if shortlist else None
         engine = open_graphs(graphs, reference.spec, shortlist=whole)
         results.append(str(prove(reference, engine, sentences)))
-    if arguments.precision == "int8" or shortlist:
+    if precision == "int8" or shortlist:
         engine = open_graphs(graphs, reference.spec, shortlist=shortlist)
-        name = arguments.precision.upper() + (" with the shortlist" if shortlist else "")
+        name = precision.upper() + (" with the shortlist" if shortlist else "")
         results.append(_quality(name, model, engine, text, lines, references))
+    if arguments.native:
+        _say(f"tracing the graphs of Triton's {arguments.native} in {arguments.precision}")
+        native = export_graphs(half(model) if arguments.precision == "fp16" else model)
+        results.append(_prove_native(arguments, native, model, text, lines, references))
+        write_native(arguments.output, native, arguments.native)
     vocabulary = arguments.checkpoint / VOCABULARY
-    write_bundle(arguments.output, graphs, reference.spec, vocabulary, shortlist)
+    write_bundle(folder, graphs, reference.spec, vocabulary, shortlist)
     _say(f"wrote {arguments.output}: {'; '.join(results)}")
     return 0
+
+
+def _check_together(arguments: argparse.Namespace) -> None:
+    if arguments.precision == "fp16" and not arguments.native:
+        raise DragomanError("--precision fp16 is for graphs of Triton's backends: --native BACKEND")
+    if arguments.native and (arguments.precision == "int8" or arguments.shortlist):
+        raise DragomanError(
+            "the graphs of --native are fp32 or fp16, with the whole vocabulary: "
+            "leave out --precision int8 and --shortlist"
+        )
+
+
+def _prove_native(
+    arguments: argparse.Namespace,
+    graphs: Graphs,
+    model: Transformer,
+    text: TextProcessor,
+    lines: Sequence[str],
+    references: Sequence[str] | None,
+) -> str:
+    reference = TorchEngine(model)
+    engine = native_engine(graphs, reference.spec)
+    if arguments.precision == "fp16":
+        return _quality("FP16", model, engine, text, lines, references)
+    _say(f"comparing them with PyTorch on {len(lines)} sentences")
+    return str(prove(reference, engine, [ids for ids in map(text.encode, lines) if ids]))
 
 
 def _quality(
     name: str,
     model: Transformer,
-    engine: OnnxEngine,
+    engine: Engine,
     text: TextProcessor,
     lines: Sequence[str],
     references: Sequence[str] | None,

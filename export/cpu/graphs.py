@@ -15,7 +15,7 @@ from export.onnx_graphs import Graphs, check_exportable
 from export.trace import trace
 from model.transformer import Transformer
 from serving.engines.lists import MEMBERS
-from serving.engines.onnx import cache_names, cross_names
+from serving.engines.names import cache_names, cross_names
 from serving.options import MAX_BEAM_SIZE
 
 STEP_INPUTS = ("token", "position", "grid", "cell", "write", "bias", "lengths")

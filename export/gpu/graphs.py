@@ -16,7 +16,7 @@ from export.onnx_graphs import Graphs, check_exportable
 from export.trace import trace
 from model.step import EncoderGraph
 from model.transformer import Transformer
-from serving.engines.onnx import cache_names, cross_names
+from serving.engines.names import cache_names, cross_names
 from serving.options import MAX_BEAM_SIZE
 
 GpuPrecision = Literal["fp32", "fp16"]

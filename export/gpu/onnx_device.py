@@ -13,7 +13,7 @@ from serving.engine import EngineSpec, Ids
 from serving.engines.gpu.decoder import FixedDecoder
 from serving.engines.gpu.device import StepInputs, StepOutputs
 from serving.engines.gpu.shapes import DEFAULT_SHAPES, EncoderShape, Shapes, StepPlan
-from serving.engines.onnx import cache_names, cross_names
+from serving.engines.names import cache_names, cross_names
 
 
 class FixedEngine:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from serving.engine import Candidates, Demand, EngineSpec, Ids, Rows, lengths_of
 from serving.engines.columns import GRANULE, Columns
 from serving.engines.lists import Lists, without_padding
+from serving.engines.names import cache_names, cross_names
 from serving.engines.sessions import Graph, Sessions
 from serving.engines.slots import Floats, Slots
 from serving.errors import ConfigError
@@ -24,16 +25,6 @@ MASKED = -1e4
 MIN_BEAMS = 2
 """Least width of the attention's grid: products of one row are summed in another order, so
 that a lone sentence would differ in the last bits from the same one in company."""
-
-
-def cross_names(layers: int) -> list[str]:
-    """Names of the encoder's outputs, which are inputs of the step."""
-    return [f"cross_{kind}.{layer}" for layer in range(layers) for kind in ("key", "value")]
-
-
-def cache_names(layers: int, prefix: str) -> list[str]:
-    """Names of the self-attention cache, `past` as input or `present` as output of a step."""
-    return [f"{prefix}_{kind}.{layer}" for layer in range(layers) for kind in ("key", "value")]
 
 
 class OnnxEngine:

@@ -38,11 +38,11 @@ class Sessions:
         """See `OnnxEngine`."""
         self._lock = threading.Lock()
         self._busy = 0
-        self.wide = Pair(_session(encoder, threads), _session(step, threads, profile))
+        self.wide = Pair(cpu_session(encoder, threads), cpu_session(step, threads, profile))
         self._narrow = self.wide
         if workers > 1:
             share = max(1, (threads or os.cpu_count() or 1) // workers)
-            self._narrow = Pair(_session(encoder, share), _session(step, share))
+            self._narrow = Pair(cpu_session(encoder, share), cpu_session(step, share))
 
     def begin(self) -> None:
         """A decoder starts to work."""
@@ -59,7 +59,12 @@ class Sessions:
         return self.wide if self._busy <= 1 else self._narrow
 
 
-def _session(graph: Graph, threads: int, profile: Path | None = None) -> Any:
+def cpu_session(graph: Graph, threads: int, profile: Path | None = None) -> Any:
+    """A session of one graph as every engine on CPUs runs it; `threads` 0 is one a core.
+
+    Raises:
+        ConfigError: ONNX Runtime refuses the graph.
+    """
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1

@@ -44,15 +44,26 @@ class Triton(Protocol):
     """The module `triton_python_backend_utils`."""
 
     TRITONSERVER_RESPONSE_COMPLETE_FINAL: int
+    TRITONSERVER_MEMORY_CPU: Any
 
     @property
     def Tensor(self) -> Callable[[str, Array], Any]:  # noqa: N802
-        """Make an output tensor of a name and an array."""
+        """Make a tensor of a name and an array."""
         ...
 
     @property
     def InferenceResponse(self) -> Callable[..., Any]:  # noqa: N802
         """Make a response of `output_tensors` and `error`."""
+        ...
+
+    @property
+    def InferenceRequest(self) -> Callable[..., Any]:  # noqa: N802
+        """Make a request to another model of this server."""
+        ...
+
+    @property
+    def PreferredMemory(self) -> Callable[..., Any]:  # noqa: N802
+        """Say where the outputs of such a request shall lie."""
         ...
 
     @property

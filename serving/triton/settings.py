@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from serving.errors import ConfigError, check_known_keys
 
 BUNDLE, ROWS, TOKENS, THREADS, WORKERS = "bundle", "rows", "tokens", "threads", "workers"
+ENGINE, ENCODER_MODEL, DECODER_STEP_MODEL = "engine", "encoder", "decoder_step"
 
 
 def model_settings(arguments: Mapping[str, str], known: tuple[str, ...]) -> dict[str, str]:
@@ -45,3 +46,15 @@ def positive_setting(settings: Mapping[str, str], name: str, default: int) -> in
     if not value.isascii() or not value.isdigit() or int(value) < 1:
         raise ConfigError(f"{name} must be a positive number, not {value!r}")
     return int(value)
+
+
+def one_of(settings: Mapping[str, str], name: str, known: Sequence[str]) -> str:
+    """Return a setting that must be one of these, or the first where it is not given.
+
+    Raises:
+        ConfigError: it is something else; the message names the known ones.
+    """
+    value = settings.get(name, known[0])
+    if value not in known:
+        raise ConfigError(f"{name} must be one of {', '.join(known)}, not {value!r}")
+    return value

@@ -73,7 +73,7 @@ class LaunchedServer:
 
     def __init__(self, repository: Path, log: Path) -> None:
         self.http_port, self.grpc_port, self.metrics_port = free_ports(3)
-        self.log = log
+        self.repository, self.log = repository, log
         self._output = log.with_suffix(".out").open("w+")
         self.process = subprocess.Popen(
             serve_command(str(repository), *self.arguments(), "--log-file", str(log)),

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from export.onnx_graphs import Graphs
 from serving.engine import Candidates, EngineSpec, Ids
-from serving.engines.onnx import cache_names, cross_names
-from serving.grid import GridDecoder
+from serving.engines.names import cache_names, cross_names
+from serving.grid import GridDecoder, stack_padded
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,7 +32,8 @@ class PortableMemory:
         """The sentences of both, padded to the longer source."""
         lengths = np.concatenate((self.lengths, other.lengths))
         pairs = zip(self.cross, other.cross, strict=True)
-        return PortableMemory(lengths, [_value(_stack(a.numpy(), b.numpy())) for a, b in pairs])
+        joined = [stack_padded(one.numpy(), two.numpy()) for one, two in pairs]
+        return PortableMemory(lengths, [_value(array) for array in joined])
 
     def select(self, sentences: Ids) -> PortableMemory:
         """The sentences at these indices, cut to the longest of them."""
@@ -40,16 +41,6 @@ class PortableMemory:
         width = int(lengths.max())
         cut = [_value(value.numpy()[sentences, :, :width]) for value in self.cross]
         return PortableMemory(lengths, cut)
-
-
-def _stack(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
-    """Stack (B, H, S, D/H) on axis B, the shorter S padded with zeros."""
-    count, heads, _, width = first.shape
-    length = max(first.shape[2], second.shape[2])
-    joined = np.zeros((count + len(second), heads, length, width), dtype=first.dtype)
-    joined[:count, :, : first.shape[2]] = first
-    joined[count:, :, : second.shape[2]] = second
-    return joined
 
 
 def _value(array: NDArray[Any]) -> Any:

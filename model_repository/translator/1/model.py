@@ -10,8 +10,12 @@ import triton_python_backend_utils as pb_utils
 from serving.bundle import Bundle
 from serving.engine import default_workers
 from serving.scheduler import DEFAULT_ROWS, DEFAULT_TOKENS, Scheduler
+from serving.triton.engines import chosen_engine
 from serving.triton.settings import (
     BUNDLE,
+    DECODER_STEP_MODEL,
+    ENCODER_MODEL,
+    ENGINE,
     ROWS,
     THREADS,
     TOKENS,
@@ -22,17 +26,20 @@ from serving.triton.settings import (
 )
 from serving.triton.translate import Translator
 
+CAPACITY = (ROWS, TOKENS, THREADS, WORKERS)
+KNOWN = (BUNDLE, ENGINE, ENCODER_MODEL, DECODER_STEP_MODEL, *CAPACITY)
+
 
 class TritonPythonModel:
     """Ids -> ids of the best hypotheses; answers many requests at a time."""
 
     def initialize(self, args: Mapping[str, str]) -> None:
         """Load the engine of the bundle and start its scheduler."""
-        settings = model_settings(args, known=(BUNDLE, ROWS, TOKENS, THREADS, WORKERS))
+        settings = model_settings(args, known=KNOWN)
         bundle = Bundle.open(bundle_path(args, settings))
         threads = positive_setting(settings, THREADS, default=0)
         workers = positive_setting(settings, WORKERS, default=default_workers(threads))
-        engine = bundle.engine(threads, workers)
+        engine = chosen_engine(pb_utils, bundle, settings, threads, workers)
         rows = positive_setting(settings, ROWS, default=DEFAULT_ROWS)
         tokens = positive_setting(settings, TOKENS, default=DEFAULT_TOKENS)
         self._scheduler = Scheduler(engine, rows, tokens, workers)

@@ -18,7 +18,7 @@ from serving.engines.gpu.device import StepInputs, StepOutputs
 from serving.engines.gpu.program import Port, Program
 from serving.engines.gpu.shapes import ENCODER_PLAN, EncoderShape, Shapes, StepPlan
 from serving.engines.gpu.stack import Stack
-from serving.engines.onnx import cache_names, cross_names
+from serving.engines.names import cache_names, cross_names
 from serving.errors import ConfigError
 
 

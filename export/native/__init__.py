@@ -1,0 +1,1 @@
+"""The portable graphs as models of Triton's own backends."""

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 from export.onnx_graphs import Graphs
-from serving.bundle import DECODER_STEP, ENCODER, SPEC, manifest
+from serving.bundle import (
+    DECODER_STEP,
+    ENCODER,
+    GPU_DECODER_STEP,
+    GPU_ENCODER,
+    SPEC,
+    manifest,
+)
 from serving.engine import EngineSpec
 from serving.shortlist import SHORTLIST, Shortlist
 from serving.text import VOCABULARY
@@ -18,13 +24,13 @@ def write_bundle(
     spec: EngineSpec,
     vocabulary: Path,
     shortlist: Shortlist | None = None,
+    gpu: Graphs | None = None,
 ) -> None:
     """Write the files into `folder`, beside whatever else lies there.
 
     Each file appears whole. The specification comes last and holds the others' checksums, so
     that a mixture of two exports is refused when it is opened.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     contents = {
         ENCODER: graphs.encoder.SerializeToString(),
         DECODER_STEP: graphs.decoder_step.SerializeToString(),
@@ -32,11 +38,15 @@ def write_bundle(
     }
     if shortlist:
         contents[SHORTLIST] = shortlist.to_bytes()
+    if gpu:
+        contents[GPU_ENCODER] = gpu.encoder.SerializeToString()
+        contents[GPU_DECODER_STEP] = gpu.decoder_step.SerializeToString()
     contents[SPEC] = manifest(spec, contents).encode("utf-8")
-    partials = {name: folder / f".{name}.partial" for name in contents}
-    for name, content in contents.items():
-        partials[name].write_bytes(content)
-    for name, partial in partials.items():
-        shutil.move(partial, folder / name)
-    if not shortlist:
-        (folder / SHORTLIST).unlink(missing_ok=True)  # an earlier export's
+    partials = {folder / name: folder / f"{name}.partial" for name in contents}
+    for name, (path, partial) in zip(contents, partials.items(), strict=True):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_bytes(contents[name])
+    for path, partial in partials.items():
+        partial.replace(path)
+    for name in {SHORTLIST, GPU_ENCODER, GPU_DECODER_STEP} - set(contents):
+        (folder / name).unlink(missing_ok=True)  # an earlier export's

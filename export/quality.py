@@ -1,16 +1,23 @@
-"""What INT8 or a shortlist costs: translations beside those of FP32, before files are written."""
+"""What INT8, FP16 or a shortlist costs: translations beside those of FP32, before it is written."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
 
+from export.cpu_engine import cpu_engine
+from export.material import Material
 from export.proof import ProofError
 from model.evaluation import Scores, score
-from serving.translator import Translation
+from serving.engine import Engine
+from serving.options import DecodingOptions
+from serving.translator import LocalTranslator, Translation
 
 MAX_LOSS = 0.3
 """BLEU that INT8 or a shortlist may lose against references."""
+
+MAX_HALF_LOSS = 0.1
+"""BLEU that FP16 may lose."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,14 +44,33 @@ class Quality:
             return f"{same}; name references with --reference FILE to have BLEU checked"
         return f"{same}; BLEU {self.fp32.bleu:.2f} in FP32, {self.other.bleu:.2f} in {self.name}"
 
-    def check(self) -> None:
-        """Raise ProofError where it loses more than `MAX_LOSS` BLEU."""
+    def check(self, allowed: float) -> None:
+        """Raise ProofError where it loses more BLEU."""
         if self.fp32 is None or self.other is None:
             return
-        if not self.other.bleu >= self.fp32.bleu - MAX_LOSS:
+        if not self.other.bleu >= self.fp32.bleu - allowed:
             raise ProofError(
-                f"{self.name} loses too much (at most {MAX_LOSS} BLEU is allowed): {self}"
+                f"{self.name} loses too much (at most {allowed} BLEU is allowed): {self}"
             )
+
+
+def hold_to_fp32(material: Material, name: str, engine: Engine, allowed: float) -> Quality:
+    """Translate the sentences with an engine and with FP32 on CPUs.
+
+    Args:
+        name: of the engine.
+        allowed: BLEU that it may lose.
+
+    Raises:
+        ProofError: it loses more.
+    """
+    fp32, other = (
+        LocalTranslator(one, material.text).translate(material.lines, DecodingOptions())
+        for one in (cpu_engine(material.model, "fp32", ()), engine)
+    )
+    quality = compare(name, fp32, other, material.references)
+    quality.check(allowed)
+    return quality
 
 
 def compare(

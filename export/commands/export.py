@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from export.bundle_writer import write_bundle
-from export.cpu_engine import PrecisionName, cpu_engine, open_graphs, precise_graphs
+from export.cpu_engine import PrecisionName, open_graphs, precise_graphs
+from export.gpu.graphs import GpuPrecision, gpu_graphs
 from export.gpu.half import half
+from export.gpu.onnx_device import FixedEngine
+from export.gpu.ranges import largest_activation
+from export.material import Material
 from export.native.config import HEADS
 from export.native.in_process import native_engine
 from export.native.repository import bundle_folder, write_native
 from export.onnx_graphs import Graphs, export_graphs
 from export.proof import prove
-from export.quality import compare
-from model.checkpoint import SAMPLE, load_text, load_transformer
+from export.quality import MAX_HALF_LOSS, MAX_LOSS, hold_to_fp32
 from model.engine import TorchEngine
-from model.transformer import Transformer
 from serving.engine import Engine
-from serving.errors import DragomanError
-from serving.lines import read_lines
-from serving.options import DecodingOptions
-from serving.shortlist import SHORTLIST, Shortlist
-from serving.text import VOCABULARY, TextProcessor
-from serving.translator import LocalTranslator
+from serving.shortlist import Shortlist
 
 EXAMPLES = """\
 examples:
@@ -42,10 +38,13 @@ examples:
       --reference dev.de.gz
       with the checkpoint's shortlist as well (see dragoman shortlist --help)
 
+  dragoman export CHECKPOINT FOLDER --gpu fp16 --text dev.en.gz --reference dev.de.gz
+      also writes the graphs that dragoman compile makes TensorRT plans of, into FOLDER/gpu
+
   cp -r model_repository native
   dragoman export CHECKPOINT native --native onnxruntime
       also writes encoder and decoder_step as models of Triton's onnxruntime backend, which
-      native's translator then calls; --native tensorrt --precision fp16 for GPUs
+      native's translator then calls; --native tensorrt --gpu fp16 for GPUs
 """
 
 
@@ -57,26 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="folder to write, such as a model version's; with --native a model repository",
     )
-    parser.add_argument(
-        "--precision",
-        choices=("fp32", "fp16", "int8"),
-        default="fp32",
-        help="int8 is smaller and faster, and translates a little otherwise; fp16 is for the "
-        "graphs of --native (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--native",
-        choices=tuple(HEADS),
-        metavar="BACKEND",
-        help="also write both graphs as models of this backend of Triton's, onnxruntime or "
-        "tensorrt, for the translator to call (default: it runs graphs of its own)",
-    )
-    parser.add_argument(
-        "--shortlist",
-        action="store_true",
-        help="let a sentence use only the pieces that the checkpoint's shortlist has for it, "
-        "which is faster (default: the whole vocabulary)",
-    )
+    _add_graph_arguments(parser)
     parser.add_argument(
         "--text",
         type=Path,
@@ -85,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reference",
         type=Path,
-        help="their translations, to hold the BLEU of int8 or a shortlist to plain fp32's",
+        help="their translations, to hold the BLEU of what is not plain fp32 to that of fp32",
     )
     parser.add_argument(
         "--sentences",
@@ -94,123 +74,113 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_graph_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--precision",
+        choices=("fp32", "int8"),
+        default="fp32",
+        help="of the graphs for CPUs; int8 is smaller and faster, and translates a little "
+        "otherwise (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--shortlist",
+        action="store_true",
+        help="let a sentence on CPUs use only the pieces that the checkpoint's shortlist has for "
+        "it, which is faster (default: the whole vocabulary)",
+    )
+    parser.add_argument(
+        "--gpu",
+        choices=("fp16", "fp32"),
+        help="also write graphs for dragoman compile, in this precision (default: none)",
+    )
+    parser.add_argument(
+        "--native",
+        choices=tuple(HEADS),
+        metavar="BACKEND",
+        help="also write both graphs as models of this backend of Triton's, onnxruntime or "
+        "tensorrt, in the precision of --gpu or else fp32, for the translator to call (default: "
+        "it runs graphs of its own)",
+    )
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Export, prove, write.
 
     Raises:
-        DragomanError: there is no checkpoint of a Transformer or no text, the proof fails, or
-            options do not go together.
+        DragomanError: there is no checkpoint of a Transformer or no text, or the proof fails.
     """
-    _check_together(arguments)
     folder = bundle_folder(arguments.output) if arguments.native else arguments.output
-    model = load_transformer(arguments.checkpoint)
-    text = load_text(arguments.checkpoint, model.config)
-    shortlist = _shortlist(arguments, text) if arguments.shortlist else None
-    lines, references = _lines(arguments)
-    sentences = [ids for ids in map(text.encode, lines) if ids]
-    precision: PrecisionName = "int8" if arguments.precision == "int8" else "fp32"
-    _say(f"tracing encoder and decoder step in {precision}")
-    sample = _sample(arguments.checkpoint, sentences, text)
-    graphs = precise_graphs(model, precision, sample, arguments.shortlist)
-    reference = TorchEngine(model)
-    results = []
-    if precision == "fp32":
-        _say(f"comparing with PyTorch on {len(sentences)} sentences")
-        whole = Shortlist.whole(text.vocab_size) if shortlist else None
-        engine = open_graphs(graphs, reference.spec, shortlist=whole)
-        results.append(str(prove(reference, engine, sentences)))
-    if precision == "int8" or shortlist:
-        engine = open_graphs(graphs, reference.spec, shortlist=shortlist)
-        name = precision.upper() + (" with the shortlist" if shortlist else "")
-        results.append(_quality(name, model, engine, text, lines, references))
+    given = (arguments.text, arguments.reference, arguments.sentences)
+    material = Material.load(arguments.checkpoint, *given)
+    shortlist = material.shortlist() if arguments.shortlist else None
+    graphs, results = _for_cpus(material, arguments.precision, shortlist)
+    gpu = None
+    if arguments.gpu:
+        gpu, found = _for_gpus(material, arguments.gpu)
+        results += found
     if arguments.native:
-        _say(f"tracing the graphs of Triton's {arguments.native} in {arguments.precision}")
-        native = export_graphs(half(model) if arguments.precision == "fp16" else model)
-        results.append(_prove_native(arguments, native, model, text, lines, references))
+        native, found = _for_backends(material, arguments.gpu or "fp32")
+        results += found
         write_native(arguments.output, native, arguments.native)
-    vocabulary = arguments.checkpoint / VOCABULARY
-    write_bundle(folder, graphs, reference.spec, vocabulary, shortlist)
+    spec = TorchEngine(material.model).spec
+    write_bundle(folder, graphs, spec, material.vocabulary, shortlist, gpu)
     _say(f"wrote {arguments.output}: {'; '.join(results)}")
     return 0
 
 
-def _check_together(arguments: argparse.Namespace) -> None:
-    if arguments.precision == "fp16" and not arguments.native:
-        raise DragomanError("--precision fp16 is for graphs of Triton's backends: --native BACKEND")
-    if arguments.native and (arguments.precision == "int8" or arguments.shortlist):
-        raise DragomanError(
-            "the graphs of --native are fp32 or fp16, with the whole vocabulary: "
-            "leave out --precision int8 and --shortlist"
-        )
+def _for_cpus(
+    material: Material, precision: PrecisionName, shortlist: Shortlist | None
+) -> tuple[Graphs, list[str]]:
+    """Graphs for ONNX Runtime, and what was proven of them."""
+    _say(f"tracing encoder and decoder step in {precision}")
+    spec = TorchEngine(material.model).spec
+    sample = material.sample() if precision == "int8" else []
+    graphs = precise_graphs(material.model, precision, sample, shortlist is not None)
+    results = []
+    if precision == "fp32":
+        whole = Shortlist.whole(material.text.vocab_size) if shortlist else None
+        results.append(_equal(material, open_graphs(graphs, spec, shortlist=whole)))
+    if precision == "int8" or shortlist:
+        name = precision.upper() + (" with the shortlist" if shortlist else "")
+        engine = open_graphs(graphs, spec, shortlist=shortlist)
+        results.append(_held(material, name, engine, MAX_LOSS))
+    return graphs, results
 
 
-def _prove_native(
-    arguments: argparse.Namespace,
-    graphs: Graphs,
-    model: Transformer,
-    text: TextProcessor,
-    lines: Sequence[str],
-    references: Sequence[str] | None,
-) -> str:
-    reference = TorchEngine(model)
-    engine = native_engine(graphs, reference.spec)
-    if arguments.precision == "fp16":
-        return _quality("FP16", model, engine, text, lines, references)
-    _say(f"comparing them with PyTorch on {len(lines)} sentences")
-    return str(prove(reference, engine, [ids for ids in map(text.encode, lines) if ids]))
+def _for_gpus(material: Material, precision: GpuPrecision) -> tuple[Graphs, list[str]]:
+    """Graphs for TensorRT, and what was proven of them."""
+    _say(f"tracing both for GPUs in {precision}")
+    results = []
+    if precision == "fp16":
+        largest = largest_activation(material.model, material.sample())
+        largest.check()
+        results.append(str(largest))
+    graphs = gpu_graphs(material.model, precision)
+    engine = FixedEngine(graphs, TorchEngine(material.model).spec)
+    if precision == "fp32":
+        return graphs, [_equal(material, engine)]
+    return graphs, [*results, _held(material, "FP16", engine, MAX_HALF_LOSS)]
 
 
-def _quality(
-    name: str,
-    model: Transformer,
-    engine: Engine,
-    text: TextProcessor,
-    lines: Sequence[str],
-    references: Sequence[str] | None,
-) -> str:
-    _say(f"comparing with FP32 on {len(lines)} sentences")
-    fp32, other = (
-        LocalTranslator(one, text).translate(lines, DecodingOptions())
-        for one in (cpu_engine(model, "fp32", ()), engine)
-    )
-    quality = compare(name, fp32, other, references)
-    quality.check()
-    return str(quality)
+def _for_backends(material: Material, precision: GpuPrecision) -> tuple[Graphs, list[str]]:
+    """Portable graphs for Triton's own backends, and what was proven of them."""
+    _say(f"tracing both for Triton's backends in {precision}")
+    graphs = export_graphs(half(material.model) if precision == "fp16" else material.model)
+    engine = native_engine(graphs, TorchEngine(material.model).spec)
+    if precision == "fp32":
+        return graphs, [_equal(material, engine)]
+    return graphs, [_held(material, "FP16", engine, MAX_HALF_LOSS)]
 
 
-def _shortlist(arguments: argparse.Namespace, text: TextProcessor) -> Shortlist:
-    path = arguments.checkpoint / SHORTLIST
-    if not path.exists():
-        raise DragomanError(f"{path} does not exist; make it with dragoman shortlist")
-    return Shortlist.load(path, text.vocab_size, text.eos_id)
+def _equal(material: Material, engine: Engine) -> str:
+    sources = material.sources
+    _say(f"comparing with PyTorch on {len(sources)} sentences")
+    return str(prove(TorchEngine(material.model), engine, sources))
 
 
-def _lines(arguments: argparse.Namespace) -> tuple[list[str], list[str] | None]:
-    """The sentences to prove on, and their translations if there are any."""
-    if arguments.reference and not arguments.text:
-        raise DragomanError("--reference needs the sentences that it translates: --text FILE")
-    path = arguments.text or arguments.checkpoint / SAMPLE
-    if not path.exists():
-        raise DragomanError(f"{path} does not exist; name source sentences with --text FILE")
-    lines = read_lines(path)
-    if not arguments.reference:
-        return lines[: arguments.sentences or 200], None
-    references = read_lines(arguments.reference)
-    if len(lines) != len(references):
-        raise DragomanError(
-            f"{path} has {len(lines)} lines and {arguments.reference} has {len(references)}"
-        )
-    return lines[: arguments.sentences], references[: arguments.sentences]
-
-
-def _sample(
-    checkpoint: Path, sentences: Sequence[Sequence[int]], text: TextProcessor
-) -> list[Sequence[int]]:
-    """What INT8 is calibrated on: what the checkpoint keeps, never what judges the result."""
-    path = checkpoint / SAMPLE
-    if not path.exists():
-        return list(sentences)
-    return [ids for ids in map(text.encode, read_lines(path)) if ids]
+def _held(material: Material, name: str, engine: Engine, allowed: float) -> str:
+    _say(f"comparing {name} with FP32 on {len(material.lines)} sentences")
+    return str(hold_to_fp32(material, name, engine, allowed))
 
 
 def _say(message: str) -> None:

@@ -18,7 +18,7 @@ from export.onnx_graphs import Graphs
 from serving.engine import EngineSpec, Ids
 from serving.engines.gpu.decoder import FixedDecoder
 from serving.engines.gpu.shapes import EncoderShape, Shapes, StepPlan
-from serving.engines.onnx import cache_names, cross_names
+from serving.engines.names import cache_names, cross_names
 
 
 class ReferenceEngine:

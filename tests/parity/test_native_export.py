@@ -45,17 +45,16 @@ def repository(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("backend", "precision", "cache", "files"),
+    ("words", "cache", "files"),
     [
-        ("onnxruntime", "fp32", "TYPE_FP32", ["model.onnx"]),
-        ("tensorrt", "fp16", "TYPE_FP16", ["model.onnx", "profile.json"]),
+        (["onnxruntime"], "TYPE_FP32", ["model.onnx"]),
+        (["tensorrt", "--gpu", "fp16"], "TYPE_FP16", ["model.onnx", "profile.json"]),
     ],
 )
 def test_a_checkpoint_becomes_models_of_triton(
-    checkpoint: Path, repository: Path, backend: str, precision: str, cache: str, files: list[str]
+    checkpoint: Path, repository: Path, words: list[str], cache: str, files: list[str]
 ) -> None:
-    words = ["export", checkpoint, repository, "--native", backend, "--precision", precision]
-    assert main([str(word) for word in words]) == 0
+    assert main(["export", str(checkpoint), str(repository), "--native", *words]) == 0
     for name in ("encoder", "decoder_step"):
         assert sorted(file.name for file in (repository / name / "1").iterdir()) == files
         onnx.checker.check_model(str(repository / name / "1/model.onnx"), full_check=True)
@@ -65,7 +64,8 @@ def test_a_checkpoint_becomes_models_of_triton(
     translator = (repository / "translator/config.pbtxt").read_text()
     assert 'parameters { key: "engine" value: { string_value: "native" } }' in translator
     assert Bundle.open(find_bundle(repository)).spec.d_head == 16, "the bundle is of this export"
-    if backend == "tensorrt":
+    assert (repository / "translator/1/gpu/encoder.onnx").exists() == ("--gpu" in words)
+    if "tensorrt" in words:
         profile = json.loads((repository / "encoder/1/profile.json").read_text())
         assert profile["source"]["min"] == [1, 1]
 
@@ -73,9 +73,8 @@ def test_a_checkpoint_becomes_models_of_triton(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--precision", "fp16"], "--native BACKEND"),
-        (["--native", "tensorrt", "--precision", "int8"], "leave out --precision int8"),
-        (["--native", "tensorrt", "--shortlist"], "leave out --precision int8 and --shortlist"),
+        (["--reference", "x"], "--text FILE"),
+        (["--shortlist"], "make it with dragoman shortlist"),
         (["--native", "onnxruntime"], "cp -r model_repository"),
     ],
 )

@@ -65,8 +65,8 @@ def prove(
     if not sentences:
         raise ProofError("no sentence to prove the export on")
     steps, largest = 0, 0.0
-    for group in _groups(engine, sentences):
-        done, difference = _compare_steps(reference, engine, group)
+    for group in groups(engine, sentences):
+        done, difference = compare_steps(reference, engine, group)
         steps, largest = steps + done, float(np.maximum(largest, difference))  # keeps NaN
     if not largest <= TOLERANCE:
         raise ProofError(
@@ -77,7 +77,7 @@ def prove(
     return Proof(len(sentences), steps, largest, tuple(beams))
 
 
-def _groups(engine: Engine, sentences: Sequence[Sequence[int]]) -> Iterator[list[Sequence[int]]]:
+def groups(engine: Engine, sentences: Sequence[Sequence[int]]) -> Iterator[list[Sequence[int]]]:
     """As many sentences at once as the engine has room for, at most `_GROUP`."""
     decoder = engine.decoder()
     group: list[Sequence[int]] = []
@@ -94,7 +94,7 @@ def _demands(sentences: Sequence[Sequence[int]]) -> list[Demand]:
     return [Demand(len(ids), 1, max_output_length(len(ids))) for ids in sentences]
 
 
-def _compare_steps(
+def compare_steps(
     reference: Engine, engine: Engine, sentences: Sequence[Sequence[int]]
 ) -> tuple[int, float]:
     """Drive both engines with the reference's greedy tokens; steps done, largest difference."""

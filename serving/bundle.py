@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 SPEC = "model.json"
 ENCODER = "encoder.onnx"
 DECODER_STEP = "decoder_step.onnx"
+GPU_ENCODER = "gpu/encoder.onnx"
+GPU_DECODER_STEP = "gpu/decoder_step.onnx"
+PLANS = "gpu/plans"
+"""Folder of the plans that TensorRT made of both; no part of an export."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,11 +34,13 @@ class Bundle:
         path: the folder.
         spec: the model's sizes and special ids.
         shortlist: what its step graph chooses from; None for the whole vocabulary.
+        checksums: SHA-256 of each file that was exported.
     """
 
     path: Path
     spec: EngineSpec
     shortlist: Shortlist | None = None
+    checksums: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def open(cls, path: Path) -> Bundle:
@@ -55,7 +61,7 @@ class Bundle:
         for name, expected in checksums.items():
             if not (path / name).is_file():
                 raise ConfigError(f"{path} is no exported model: {name} is missing")
-            if _checksum((path / name).read_bytes()) != expected:
+            if checksum((path / name).read_bytes()) != expected:
                 raise ConfigError(
                     f"{path / name} is not the file that was exported with {SPEC}; export again"
                 )
@@ -64,7 +70,7 @@ class Bundle:
         if SHORTLIST in checksums:
             sizes = (engine_spec.vocab_size, engine_spec.eos_id)
             shortlist = Shortlist.load(path / SHORTLIST, *sizes)
-        return cls(path, engine_spec, shortlist)
+        return cls(path, engine_spec, shortlist, checksums)
 
     def text_processor(self) -> TextProcessor:
         """The vocabulary, ready to tokenise."""
@@ -102,10 +108,11 @@ def manifest(spec: EngineSpec, contents: Mapping[str, bytes]) -> str:
     """The text of `model.json` for these files."""
     values = {
         "engine": dataclasses.asdict(spec),
-        "sha256": {name: _checksum(content) for name, content in contents.items()},
+        "sha256": {name: checksum(content) for name, content in contents.items()},
     }
     return json.dumps(values, indent=2) + "\n"
 
 
-def _checksum(content: bytes) -> str:
+def checksum(content: bytes) -> str:
+    """SHA-256 as `model.json` has it."""
     return hashlib.sha256(content).hexdigest()

@@ -50,6 +50,11 @@ COMMANDS = {
         "turn a checkpoint into ONNX graphs for serving",
         "export",
     ),
+    "compile": Command(
+        "export.commands.compile",
+        "build TensorRT plans of an exported model, on the GPU that will run them",
+        "serving-gpu",
+    ),
     "serve": Command(
         "serving.commands.serve",
         "serve a model repository over HTTP and gRPC",

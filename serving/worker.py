@@ -106,7 +106,7 @@ class Worker:
         """Those in flight."""
         return self._batch.sentences
 
-    def fits(self, sentences: Group) -> bool:
+    def fits(self, sentences: Sequence[Sentence[Place]]) -> bool:
         """Whether the engine has room for them beside those in flight; for its own thread."""
         return self._batch.fits(sentences)
 

@@ -11,6 +11,7 @@ from torch.export import Dim
 
 from export.gpu.half import half
 from export.gpu.step import BlockStep
+from export.gpu.types import check_types
 from export.onnx_graphs import Graphs, check_exportable
 from export.trace import trace
 from model.step import EncoderGraph
@@ -33,11 +34,15 @@ def gpu_graphs(transformer: Transformer, precision: GpuPrecision) -> Graphs:
 
     Raises:
         ConfigError: its keys are of another width than its values.
+        ProofError: a node of the graphs has another type than it should.
     """
     check_exportable(transformer)
     model = half(transformer) if precision == "fp16" else transformer
     with torch.no_grad():
-        return Graphs(_encoder(model), _step(model))
+        graphs = Graphs(_encoder(model), _step(model))
+    for graph in (graphs.encoder, graphs.decoder_step):
+        check_types(graph, precision)
+    return graphs
 
 
 def _encoder(transformer: Transformer) -> onnx.ModelProto:

@@ -15,13 +15,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.onnx.ops import symbolic
 
-from export.cpu.selection import best_in_groups, padded_projection
+from export.cpu.selection import GROUP, best_of_groups, padded_projection
 from model.layers import DecoderLayer
 from model.masks import padding_mask
 from model.transformer import Transformer
 
-NEVER = -3e4
-"""Logit of what only fills up the last group: finite in FP16."""
+NEVER = -8e3
+"""Logit of what only fills up the last group: far below any other, and far from the end of FP16."""
 
 
 class BlockStep(nn.Module):
@@ -71,9 +71,26 @@ class BlockStep(nn.Module):
             written.extend(new)
         rows = model.decoder_norm(x).flatten(0, 1)  # (N, D)
         logits = functional.linear(rows, self.weight, self.bias).float()
-        best, ids = best_in_groups(logits, self.candidates)
+        best, ids = _ranked(logits, self.candidates)
         shape = (*token.shape, self.candidates)
         return best.view(shape), ids.to(torch.int32).view(shape), written
+
+
+def _ranked(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """As `model.step.best_candidates`, for FP32 logits (N, V) of whole groups.
+
+    The normaliser is written out, the largest logit taken off first: TensorRT's parser makes
+    Log(Softmax) of LogSoftmax and Log(Sum(Exp)) of ReduceLogSumExp, which lose small and large
+    numbers.
+    """
+    below = logits - logits.amax(dim=-1, keepdim=True)
+    total = below.exp().sum(dim=-1, keepdim=True).log()
+    groups = logits.shape[1] // GROUP
+    if groups <= count:
+        best, ids = torch.topk(below, count, dim=-1)
+    else:
+        best, ids = best_of_groups(below.view(-1, groups, GROUP), count)
+    return best - total, ids
 
 
 class _Places(NamedTuple):

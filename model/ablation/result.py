@@ -7,9 +7,9 @@ import json
 
 from model.ablation.lengths import LengthScore
 from model.ablation.run import Run
-from model.atomic import write_json
 from model.evaluation import Scores
 from model.strict import build
+from serving.atomic import write_json
 from serving.errors import DragomanError
 
 

@@ -22,7 +22,6 @@ from model.ablation.lengths import scores_by_length
 from model.ablation.result import Result
 from model.ablation.run import Run
 from model.architectures import torch_engine
-from model.atomic import copy_file
 from model.checkpoint import load_model
 from model.data.corpus import Corpus
 from model.data.tokenised import tokenise
@@ -33,6 +32,7 @@ from model.training.process import prepare_process
 from model.training.run_folder import Progress
 from model.training.trainer import Trainer
 from model.training.validation import perplexity
+from serving.atomic import copy_file
 from serving.errors import DragomanError
 from serving.options import DecodingOptions
 from serving.text import VOCABULARY, TextProcessor

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import tqdm
 
-from model.atomic import replacing
 from model.data.batches import Pairs
 from model.data.corpus import Corpus
 from model.data.tokenised import tokenise
 from model.lexical import learn, passes
+from serving.atomic import replacing
 from serving.engine import Ids
 from serving.errors import ConfigError, DragomanError
 from serving.shortlist import SHORTLIST, Shortlist

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import sentencepiece
 
-from model.atomic import replacing
 from model.data.corpus import Corpus
+from serving.atomic import replacing
 from serving.errors import ConfigError
 from serving.text import TextProcessor, normalise
 

@@ -7,13 +7,13 @@ import logging
 from pathlib import Path
 from typing import Protocol
 
-from model.atomic import copy_file
 from model.data.batches import Pairs
 from model.data.corpus import Corpus
 from model.data.prepared import MANIFEST, PreparedFolder
 from model.data.tokenised import sample, tokenise
 from model.data.vocabulary import VocabularyConfig, train_vocabulary
 from model.training.config import PreparedPairs, TrainingConfig
+from serving.atomic import copy_file
 from serving.errors import ConfigError
 from serving.text import VOCABULARY, TextProcessor
 

@@ -194,7 +194,7 @@ class FakeEngine:
         self.session = _session(graph)
         self.inputs = {i.name: TYPES[i.type] for i in self.session.get_inputs()}
         self.outputs = {o.name: TYPES[o.type] for o in self.session.get_outputs()}
-        self._names = [*self.inputs, *self.outputs]
+        self._names: list[str] = [*self.inputs, *self.outputs]
 
     @property
     def num_io_tensors(self) -> int:
@@ -251,7 +251,7 @@ class FakeContext:
         size, address = math.prod(shape) * np.dtype(dtype).itemsize, self._addresses[name]
         self._engine.cudart.check(address, size, device=True)
         block = (ctypes.c_byte * size).from_address(address)
-        return np.frombuffer(block, dtype=dtype).reshape(shape)
+        return np.ndarray(tuple(shape), dtype, buffer=memoryview(block))
 
 
 def _session(graph: bytes) -> Any:

@@ -9,6 +9,7 @@ import torch
 
 from model.config import ModelConfig
 from model.transformer import Transformer
+from serving.engine import Demand, Ids, pad
 
 SMALL = {
     "preset": "tiny",
@@ -27,6 +28,12 @@ def small_model(**changes: Any) -> Transformer:
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.35)
     return model
+
+
+def joining(sentences: list[list[int]], beams: int = 1) -> tuple[Ids, list[Demand]]:
+    """What a decoder takes for these sentences."""
+    source, lengths = pad(sentences, 0)
+    return source, [Demand(n, beams, 64) for n in lengths.tolist()]
 
 
 def random_sentences(random: np.random.Generator, count: int, longest: int) -> list[list[int]]:

@@ -11,13 +11,13 @@ from export.cpu_engine import PrecisionName, cpu_engine
 from export.proof import prove
 from model.engine import TorchEngine
 from model.transformer import Transformer
-from serving.engine import Decoder, Demand, Rows, pad
+from serving.engine import Decoder, Rows
 from serving.engines.onnx import OnnxEngine
 from serving.options import DecodingOptions
 from serving.search import search
 from tests.parity.company import assert_company_changes_nothing
 from tests.parity.flight import Flight
-from tests.parity.models import random_sentences, small_model
+from tests.parity.models import joining, random_sentences, small_model
 
 MODELS: dict[str, dict[str, Any]] = {
     "post": {"norm": "post"},
@@ -45,10 +45,10 @@ def test_every_step_of_a_random_flight_agrees(
     decoders: list[Decoder] = [TorchEngine(transformer).decoder(), engine.decoder()]
     flight = Flight(seed)
     for _ in range(40):
-        joining = flight.joining()
-        if joining:
+        new = flight.joining()
+        if new:
             for decoder in decoders:
-                decoder.join(*joining)
+                decoder.join(*new)
         rows = flight.rows()
         expected, found = (decoder.step(rows) for decoder in decoders)
         np.testing.assert_allclose(found.log_prob, expected.log_prob, atol=1e-4)
@@ -88,9 +88,9 @@ def test_decoders_side_by_side_share_the_threads() -> None:
     engine = cpu_engine(small_model(), "fp32", (), threads=2, workers=2)
     first, second = engine.decoder(), engine.decoder()
     wide = engine.sessions.now()
-    first.join(*pad([[5, 6, 2]], 0))
+    first.join(*joining([[5, 6, 2]]))
     assert engine.sessions.now() is wide
-    second.join(*pad([[7, 2]], 0))
+    second.join(*joining([[7, 2]]))
     assert engine.sessions.now() is not wide
     first.select(np.zeros(0, dtype=np.int64))
     assert engine.sessions.now() is wide
@@ -104,12 +104,12 @@ def test_decoders_side_by_side_share_the_threads() -> None:
 
 def test_int8_ranks_nearly_as_fp32(int8: tuple[Transformer, OnnxEngine]) -> None:
     model, engine = int8
-    source, lengths = pad(random_sentences(np.random.default_rng(7), 30, 14), 0)
+    source, demands = joining(random_sentences(np.random.default_rng(7), 30, 14))
     rows = Rows(*(np.arange(30), np.full(30, 1), np.zeros(30, dtype=np.int64), np.arange(30)))
     found = []
     for one in (TorchEngine(model), engine):
         decoder = one.decoder()
-        decoder.join(source, [Demand(n, 1, 1) for n in lengths.tolist()])
+        decoder.join(source, demands)
         found.append(decoder.step(rows))
     expected, quantised = found
     shared = [len(set(a) & set(b)) for a, b in zip(expected.token, quantised.token, strict=True)]

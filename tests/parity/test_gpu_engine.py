@@ -13,7 +13,7 @@ from export.onnx_graphs import Graphs
 from export.proof import prove
 from model.engine import TorchEngine
 from model.transformer import Transformer
-from serving.engine import Decoder, Demand, pad
+from serving.engine import Decoder, Demand
 from serving.engines.gpu.tensorrt import TensorRtEngine
 from serving.errors import ConfigError, DragomanError, RequestError
 from serving.options import DecodingOptions
@@ -22,7 +22,7 @@ from tests.parity.company import assert_company_changes_nothing
 from tests.parity.fake_gpu import FakeCudart
 from tests.parity.flight import Flight
 from tests.parity.gpu_engine import SMALL_SHAPES, gpu_engine
-from tests.parity.models import random_sentences, small_model
+from tests.parity.models import joining, random_sentences, small_model
 
 MODELS: dict[str, dict[str, Any]] = {
     "post": {"vocab_size": 1500},  # selection in two stages, the last group not full
@@ -59,10 +59,10 @@ def test_every_step_of_a_random_flight_agrees(
     decoders: list[Decoder] = [TorchEngine(transformer).decoder(), engine.decoder()]
     flight = Flight(seed)
     for _ in range(40):
-        joining = flight.joining(lambda demands: decoders[1].fits(demands))
-        if joining:
+        new = flight.joining(decoders[1].fits)
+        if new:
             for decoder in decoders:
-                decoder.join(*joining)
+                decoder.join(*new)
         rows = flight.rows()
         expected, found = (decoder.step(rows) for decoder in decoders)
         np.testing.assert_allclose(found.log_prob, expected.log_prob, atol=1e-4)
@@ -98,9 +98,9 @@ def test_graphs_are_replayed_and_give_what_plain_calls_give(
         decoder = engine.decoder()
         flight, results = Flight(3), []
         for _ in range(12):
-            joining = flight.joining(decoder.fits)
-            if joining:
-                decoder.join(*joining)
+            new = flight.joining(decoder.fits)
+            if new:
+                decoder.join(*new)
             results.append(decoder.step(flight.rows()))
             decoder.select(flight.leaving())
         found.append(results)
@@ -147,8 +147,7 @@ def test_too_large_a_sentence_is_refused_and_others_live_on(
 def test_full_boards_refuse_a_join(post: tuple[TorchEngine, Graphs]) -> None:
     torch_engine, graphs = post
     decoder = gpu_engine(graphs, torch_engine.spec).decoder()
-    source, _ = pad([[5, 2]] * 6, 0)
-    demands = [Demand(2, 2, 9)] * 6
+    source, demands = joining([[5, 2]] * 6, beams=2)
     assert not decoder.fits(demands)
     with pytest.raises(RequestError, match="more sentences at once"):
         decoder.join(source, demands)

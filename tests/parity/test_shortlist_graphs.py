@@ -17,7 +17,7 @@ from model.engine import TorchEngine, engine_spec
 from model.transformer import Transformer
 from serving.batch import Hypothesis
 from serving.bundle import DECODER_STEP, SPEC, Bundle
-from serving.engine import Rows, pad
+from serving.engine import Rows
 from serving.engines.onnx import OnnxEngine
 from serving.errors import ConfigError
 from serving.options import DecodingOptions
@@ -25,7 +25,7 @@ from serving.search import search
 from serving.shortlist import SHORTLIST, Shortlist
 from serving.text import VOCABULARY
 from tests.parity.company import assert_company_changes_nothing
-from tests.parity.models import random_sentences, small_model
+from tests.parity.models import joining, random_sentences, small_model
 
 V, EOS = 1500, 2
 CALIBRATION = random_sentences(np.random.default_rng(3), 40, 14)
@@ -137,7 +137,7 @@ def test_log_probabilities_are_of_the_list(
     sentences = [[7, 8, 11, EOS], [30, EOS]]
     decoders = TorchEngine(transformer).decoder(), engine.decoder()
     for decoder in decoders:
-        decoder.join(*pad(sentences, 0))
+        decoder.join(*joining(sentences))
     rows = Rows(*(np.array(c) for c in ([0, 1], [1, 1], [0, 0], [0, 0])))
     found = decoders[1].step(rows)
     assert np.isfinite(found.log_prob).sum(axis=1).tolist() == [6, 4]

@@ -27,6 +27,15 @@ for module in pkgutil.walk_packages(serving.__path__, "serving."):
     importlib.import_module(module.name)
 """
 
+COMPILING = """\
+import importlib, pkgutil, sys
+for name in ("torch", "model", "onnx", "onnxscript", "onnxruntime"):
+    sys.modules[name] = None
+import export.commands.compile, export.plans
+for module in pkgutil.walk_packages(export.plans.__path__, "export.plans."):
+    importlib.import_module(module.name)
+"""
+
 
 def imported(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -45,11 +54,10 @@ def test_imports_go_one_way(package: str) -> None:
         assert not wrong, f"{path.relative_to(ROOT)} imports {wrong}"
 
 
-def test_serving_loads_without_torch() -> None:
-    """Every module of serving, in a process where importing PyTorch fails."""
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_TORCH], cwd=ROOT, capture_output=True, text=True
-    )
+@pytest.mark.parametrize("program", [WITHOUT_TORCH, COMPILING], ids=["serving", "compiling"])
+def test_what_serves_loads_without_torch(program: str) -> None:
+    """Every module of serving, and what compiles plans, where importing PyTorch fails."""
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 

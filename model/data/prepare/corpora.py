@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-from model.atomic import replacing
 from model.data.prepare.inputs import ColumnFile
+from serving.atomic import replacing
 from serving.errors import DragomanError
 
 log = logging.getLogger(__name__)

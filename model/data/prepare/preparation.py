@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from model.atomic import replacing, write_json
 from model.data.prepare.checksums import sha256_of_all
 from model.data.prepare.inputs import count_pairs
 from model.data.prepare.plan import Plan, check_same
@@ -21,6 +20,7 @@ from model.data.prepare.shards import Shards
 from model.data.prepare.stages import SIDES, clean, tokenise, vocabulary
 from model.data.prepared import FILES, MANIFEST, REPORT, FileSeal, Manifest, PreparedFolder
 from model.data.tokens import TokenWriter, id_type
+from serving.atomic import replacing, write_json
 from serving.errors import DragomanError
 from serving.text import VOCABULARY
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from model.atomic import replacing, write_json
 from model.data.prepare.cleaning import Pair
 from model.data.prepare.duplicates import Digests
 from model.data.prepare.report import Report
+from serving.atomic import replacing, write_json
 
 
 class Shards:

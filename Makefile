@@ -3,12 +3,13 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 SERVING := .venv
 DEVELOPMENT := .venv-dev
 
-.PHONY: help run test check format clean
+.PHONY: help run test check gpu-check format clean
 
 help:
 	@echo "make run     install what serving needs (no PyTorch) and serve the shipped model"
 	@echo "make test    install what tests need and run them all"
 	@echo "make check   ruff, format and type checks"
+	@echo "make gpu-check  on a machine with a GPU: build plans, check and measure the TensorRT engine"
 	@echo "make format  let ruff format and fix"
 	@echo "make clean   remove both environments and all caches"
 	@echo "Options of dragoman serve: make run ARGS='--http-port 9000'"
@@ -25,6 +26,9 @@ check: $(DEVELOPMENT)/installed
 	$(DEVELOPMENT)/bin/mypy
 	@# Each model's file has the same name, so that mypy takes them one at a time.
 	for file in model_repository/*/1/model.py; do $(DEVELOPMENT)/bin/mypy $$file || exit 1; done
+
+gpu-check:  # in the image for GPUs, which has TensorRT; the package is installed there
+	python3 -m tests.gpu.check $(ARGS)
 
 format: $(DEVELOPMENT)/installed
 	$(DEVELOPMENT)/bin/ruff check --fix

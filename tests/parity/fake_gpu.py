@@ -129,6 +129,11 @@ class FakeCudart:
             self._do(work)
         return (0,)
 
+    @property
+    def reserved(self) -> int:
+        """Bytes of device memory."""
+        return sum(len(block) for block in self._memory[True].values())
+
     def check(self, address: int, size: int, device: bool) -> None:
         for start, block in self._memory[device].items():
             if start <= address and address + size <= start + len(block):
@@ -144,8 +149,7 @@ class FakeCudart:
         return True
 
     def _allocate(self, size: int, device: bool) -> tuple[int, int | None]:
-        used = sum(len(block) for block in self._memory[True].values())
-        if device and used + size > self._limit:
+        if device and self.reserved + size > self._limit:
             return 2, None
         block = (ctypes.c_byte * size)()
         ctypes.memset(block, 0xFF, size)

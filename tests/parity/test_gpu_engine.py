@@ -14,6 +14,7 @@ from export.proof import prove
 from model.engine import TorchEngine
 from model.transformer import Transformer
 from serving.engine import Decoder, Demand
+from serving.engines.gpu.memory import total_bytes
 from serving.engines.gpu.tensorrt import TensorRtEngine
 from serving.errors import ConfigError, DragomanError, RequestError
 from serving.options import DecodingOptions
@@ -155,9 +156,18 @@ def test_full_boards_refuse_a_join(post: tuple[TorchEngine, Graphs]) -> None:
     assert not decoder.fits(demands[:1])
 
 
+def test_as_much_memory_is_reserved_as_is_computed_before(
+    post: tuple[TorchEngine, Graphs],
+) -> None:
+    torch_engine, graphs = post
+    cudart = FakeCudart()
+    gpu_engine(graphs, torch_engine.spec, cudart=cudart)
+    assert cudart.reserved == total_bytes(torch_engine.spec, SMALL_SHAPES, item=4)
+
+
 def test_too_little_memory_is_an_error_that_says_so(post: tuple[TorchEngine, Graphs]) -> None:
     torch_engine, graphs = post
-    with pytest.raises(DragomanError, match="MiB of GPU memory: out of memory"):
+    with pytest.raises(DragomanError, match="MiB of GPU memory .*: out of memory"):
         gpu_engine(graphs, torch_engine.spec, cudart=FakeCudart(memory_limit=2**18))
 
 

@@ -44,7 +44,7 @@ class Cuda:
     def device_memory(self, size: int) -> int:
         """The address of so many bytes on the GPU, all zero."""
         cudart = self._cudart
-        what = f"{size / 2**20:.0f} MiB of GPU memory"
+        what = f"{size / 2**20:.0f} MiB of GPU memory (fewer shapes take less)"
         address = int(self._checked(what, cudart.cudaMalloc(max(1, size))))
         self._checked(what, cudart.cudaMemsetAsync(address, 0, size, self._stream))
         return address

@@ -33,7 +33,9 @@ class Report:
         ratios = ("BLS over the same graphs in process", "BLS over the default engine")
         lines = [self.machine, "", f"{self.model}:", "", _row((*heads, *ratios))]
         lines.append("|---" * (len(heads) + len(ratios)) + "|")
-        return "\n".join([*lines, *map(_cell_row, self.cells)])
+        differing = sum(cell.differing for cell in self.cells)
+        end = f"Translations through BLS that are not the default engine's: {differing}."
+        return "\n".join([*lines, *map(_cell_row, self.cells), "", end])
 
 
 def _cell_row(cell: Cell) -> str:

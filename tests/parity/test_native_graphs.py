@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,10 @@ import pytest
 
 from export.gpu.half import half
 from export.native.in_process import native_engine
+from export.native.profile import profile
 from export.onnx_graphs import Graphs, export_graphs
+from export.plans.errors import error_log
+from export.plans.network import parse
 from export.proof import prove
 from model.engine import TorchEngine
 from model.transformer import Transformer
@@ -70,3 +74,21 @@ def test_graphs_in_fp16_run_and_agree_closely(transformer: Transformer) -> None:
         assert cache[0].as_numpy().dtype == (np.float32 if engine is engines[0] else np.float16)
     # These weights are far larger than those of a trained model, and so are the logits.
     np.testing.assert_allclose(found[0], found[1], atol=0.3)
+
+
+@pytest.mark.parametrize("change", [lambda model: model, half], ids=["fp32", "fp16"])
+def test_tensorrt_takes_the_graphs_with_their_profile(
+    transformer: Transformer, change: Callable[[Transformer], Transformer]
+) -> None:
+    trt = pytest.importorskip("tensorrt_rtx", reason="TensorRT's compiler that needs no GPU")
+    graphs = export_graphs(change(transformer))
+    for model in (graphs.encoder, graphs.decoder_step):
+        log = error_log(trt)
+        builder = trt.Builder(log)
+        network = parse(trt, builder, log, model.SerializeToString())
+        shapes = builder.create_optimization_profile()
+        for name, bounds in profile(model.graph).items():
+            shapes.set_shape(name, bounds["min"], bounds["opt"], bounds["max"])
+        config = builder.create_builder_config()
+        config.add_optimization_profile(shapes)
+        assert builder.build_serialized_network(network, config) is not None, log.messages

@@ -8,7 +8,8 @@ from pathlib import Path
 from types import ModuleType
 
 from export.plans.folder import update_plans
-from serving.bundle import Bundle, find_bundle
+from export.plans.native import native_models, update_native
+from serving.bundle import GPU_ENCODER, Bundle, find_bundle
 from serving.engines.gpu.machine import Machine, find_machine
 from serving.engines.gpu.plans import PlanFolder
 from serving.engines.gpu.shapes import DEFAULT_SHAPES, Shapes
@@ -17,6 +18,9 @@ EXAMPLES = """\
 examples:
   dragoman compile model_repository
       builds what is missing or stale in model_repository/translator/1/gpu/plans
+
+  dragoman compile native
+      also builds encoder/1/model.plan and decoder_step/1/model.plan of a native layout
 
   dragoman compile model_repository --plans /plans
       for a repository that is mounted read-only; serve it with the same folder
@@ -72,7 +76,10 @@ def compile_for(arguments: argparse.Namespace, trt: ModuleType, machine: Machine
     bundle = Bundle.open(find_bundle(arguments.repository))
     folder = PlanFolder.of(bundle.path, arguments.plans)
     _say(f"TensorRT {machine.tensorrt}, {machine.gpu} (compute capability {machine.capability})")
-    update_plans(trt, machine, bundle, folder, shapes, _say)
+    native = native_models(arguments.repository)
+    if GPU_ENCODER in bundle.checksums or not native:
+        update_plans(trt, machine, bundle, folder, shapes, _say)
+    update_native(trt, machine, arguments.repository, _say)
     return 0
 
 

@@ -1,7 +1,7 @@
 """The shapes that a TensorRT plan of a portable graph is compiled for.
 
-The axes of the graphs have names, and one range each. Whoever compiles `1/model.onnx` to
-`1/model.plan` gives TensorRT one optimisation profile with these shapes.
+The axes of the graphs have names, and one range each. `dragoman compile` makes one optimisation
+profile of them when it builds `1/model.plan` of `1/model.onnx`.
 """
 
 from __future__ import annotations
@@ -33,30 +33,20 @@ AXES = {
 """The free axes of both graphs: sentences, beams, rows of the step before, source tokens, columns
 of the cache. The native engine never leaves them."""
 
-Profile = dict[str, dict[str, list[int]]]
 
-
-def profile(graph: onnx.GraphProto) -> Profile:
-    """The shapes `min`, `opt` and `max` of each input with a free axis.
+def profile(graph: onnx.GraphProto) -> dict[str, list[int]]:
+    """`min`, `opt` and `max` of each axis that is free in some input.
 
     Raises:
-        ConfigError: an axis is free that has no range.
+        ConfigError: an axis is free that has no range; names an input that has it.
     """
-    return {
-        value.name: {bound: _shape(value, bound) for bound in Range._fields}
-        for value in graph.input
-        if any(dim.HasField("dim_param") for dim in value.type.tensor_type.shape.dim)
-    }
-
-
-def _shape(value: onnx.ValueInfoProto, bound: str) -> list[int]:
-    return [_size(value.name, dim, bound) for dim in value.type.tensor_type.shape.dim]
-
-
-def _size(name: str, dim: onnx.TensorShapeProto.Dimension, bound: str) -> int:
-    if not dim.HasField("dim_param"):
-        return dim.dim_value
-    if dim.dim_param not in AXES:
-        raise ConfigError(f"{name} has a free axis {dim.dim_param!r}; known: {', '.join(AXES)}")
-    size: int = getattr(AXES[dim.dim_param], bound)
-    return size
+    ranges: dict[str, list[int]] = {}
+    for value in graph.input:
+        for dim in value.type.tensor_type.shape.dim:
+            axis = dim.dim_param
+            if axis and axis not in AXES:
+                known = ", ".join(AXES)
+                raise ConfigError(f"{value.name} has a free axis {axis!r}; known: {known}")
+            if axis:
+                ranges[axis] = list(AXES[axis])
+    return ranges

@@ -11,6 +11,7 @@ import onnx
 from export.native.config import Backend, model_config
 from export.native.profile import profile
 from export.onnx_graphs import Graphs
+from export.plans.native import PROFILE
 from serving.errors import ConfigError
 from serving.triton.engines import NATIVE
 from serving.triton.native_engine import DECODER_STEP, ENCODER
@@ -18,7 +19,9 @@ from serving.triton.settings import ENGINE
 
 TRANSLATOR = "translator"
 VERSION = "1"
-CONFIG, MODEL, PLAN, PROFILE = "config.pbtxt", "model.onnx", "model.plan", "profile.json"
+CONFIG, MODEL, PLAN = "config.pbtxt", "model.onnx", "model.plan"
+RECORD = "model.json"
+"""What a plan was built of and for."""
 
 
 def bundle_folder(repository: Path) -> Path:
@@ -57,7 +60,7 @@ def write_model(folder: Path, model: onnx.ModelProto, backend: Backend) -> None:
     """
     version = folder / VERSION
     version.mkdir(parents=True, exist_ok=True)
-    for name in (PLAN, PROFILE):
+    for name in (PLAN, RECORD, PROFILE):
         (version / name).unlink(missing_ok=True)
     onnx.save(model, version / MODEL)
     if backend == "tensorrt":

@@ -59,7 +59,7 @@ def update_plans(
             for partial in folder.path.glob(PARTIALS):
                 partial.unlink()
             for name, origin in wanted.items():
-                _update(trt, bundle.path, folder, name, origin, say)
+                update_plan(trt, bundle.path / graph_of(name), folder, name, origin, say)
             with replacing(folder.path / SHAPES) as stream:
                 stream.write(shapes.to_json().encode())
             for name in _others(folder, wanted):
@@ -87,14 +87,15 @@ def _others(folder: PlanFolder, wanted: Mapping[str, Origin]) -> list[str]:
     return sorted(plan.stem for plan in plans if plan.stem not in wanted)
 
 
-def _update(
+def update_plan(
     trt: ModuleType,
-    bundle: Path,
+    file: Path,
     folder: PlanFolder,
     name: str,
     origin: Origin,
     say: Callable[[str], None],
 ) -> None:
+    """Leave one current plan of a graph's file; whoever calls this holds the folder."""
     fault = folder.fault(name, origin)
     if fault is None:
         say(f"{name}: current")
@@ -103,7 +104,6 @@ def _update(
     timings = folder.path / TIMINGS
     start = time.perf_counter()
     earlier = timings.read_bytes() if timings.exists() else b""
-    file = bundle / graph_of(name)
     graph = file.read_bytes()
     if checksum(graph) != origin.graph:
         raise CompileError(f"{file} was exported anew meanwhile; run this again")

@@ -38,30 +38,41 @@ def is_half(trt: ModuleType, network: trt.INetworkDefinition) -> bool:
 
 
 def profile(
-    builder: trt.Builder, network: trt.INetworkDefinition, sizes: Mapping[str, int]
+    builder: trt.Builder, network: trt.INetworkDefinition, sizes: Mapping[str, int | list[int]]
 ) -> trt.IOptimizationProfile:
-    """The profile of one size for each named axis; TensorRT tunes for it, and none other is run.
+    """The profile of these sizes of the named axes.
+
+    A size is one number, which TensorRT tunes for and alone is run; or the least, the usual and
+    the largest.
 
     Raises:
         CompileError: an input has an axis of no size; names both.
     """
     made: trt.IOptimizationProfile = builder.create_optimization_profile()
     for tensor in inputs(network):
-        shape = tuple(_size(tensor, index, sizes) for index in range(len(tensor.shape)))
-        if shape != tuple(tensor.shape):
-            made.set_shape(tensor.name, shape, shape, shape)
+        axes = [_size(tensor, index, sizes) for index in range(len(tensor.shape))]
+        shapes = [tuple(axis[bound] for axis in axes) for bound in range(3)]
+        if shapes[0] != tuple(tensor.shape):
+            made.set_shape(tensor.name, *shapes)
     return made
 
 
-def _size(tensor: trt.ITensor, index: int, sizes: Mapping[str, int]) -> int:
+def _size(
+    tensor: trt.ITensor, index: int, sizes: Mapping[str, int | list[int]]
+) -> tuple[int, int, int]:
+    """Least, usual and largest size of an axis."""
     known: int = tensor.shape[index]
     if known >= 0:
-        return known
+        return known, known, known
     axis = tensor.get_dimension_name(index)
     if axis not in sizes:
         what = f"the axis {axis!r}" if axis else "an axis without a name"
         raise CompileError(f"input {tensor.name} has {what}, for which there is no size")
-    return sizes[axis]
+    size = sizes[axis]
+    if isinstance(size, int):
+        return size, size, size
+    least, usual, largest = size
+    return least, usual, largest
 
 
 def _creation_flags(trt: ModuleType) -> int:

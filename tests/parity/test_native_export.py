@@ -14,8 +14,9 @@ from export.commands import export
 from model.checkpoint import save_model
 from model.config import ModelConfig
 from model.transformer import Transformer
-from serving.bundle import Bundle, find_bundle
+from serving.bundle import Bundle, checksum, find_bundle
 from serving.cli import main
+from tests.parity.compiling import compile_here
 from tests.parity.shipped import BUNDLE
 
 ROOT = Path(__file__).parents[2]
@@ -67,7 +68,7 @@ def test_a_checkpoint_becomes_models_of_triton(
     assert (repository / "translator/1/gpu/encoder.onnx").exists() == ("--gpu" in words)
     if "tensorrt" in words:
         profile = json.loads((repository / "encoder/1/profile.json").read_text())
-        assert profile["source"]["min"] == [1, 1]
+        assert profile["S"] == [1, 32, 1000]
 
 
 @pytest.mark.parametrize(
@@ -88,6 +89,25 @@ def test_what_cannot_be_exported_is_told(
     assert main(["export", str(checkpoint), str(tmp_path / "nowhere"), *words]) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "nowhere").exists()
+
+
+def test_native_plans_are_built_where_they_are_stale(
+    checkpoint: Path, repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", str(checkpoint), str(repository), "--native", "tensorrt"]) == 0
+    assert compile_here([str(repository)]) == 0
+    capsys.readouterr()
+    for name in ("encoder", "decoder_step"):
+        plan = repository / name / "1/model.plan"
+        record = json.loads((repository / name / "1/model.json").read_text())
+        assert record["plan"] == checksum(plan.read_bytes())
+    assert compile_here([str(repository)]) == 0
+    assert "decoder_step: current\nencoder: current" in capsys.readouterr().err
+    (repository / "encoder/1/model.plan").write_bytes(b"of another machine")
+    assert compile_here([str(repository)]) == 0
+    said = capsys.readouterr().err
+    assert "decoder_step: current" in said
+    assert "its content is not what was built" in said
 
 
 def test_help_names_the_backends(capsys: pytest.CaptureFixture[str]) -> None:

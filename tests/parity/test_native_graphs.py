@@ -12,12 +12,12 @@ from export.gpu.half import half
 from export.native.in_process import native_engine
 from export.native.profile import profile
 from export.onnx_graphs import Graphs, export_graphs
-from export.plans.errors import error_log
-from export.plans.network import parse
+from export.plans.builder import build_plan
 from export.proof import prove
 from model.engine import TorchEngine
 from model.transformer import Transformer
 from serving.engine import pad
+from serving.engines.gpu.plans import PlanAxes
 from serving.triton.native_engine import SPARE_COLUMNS
 from tests.parity.company import assert_company_changes_nothing
 from tests.parity.models import random_sentences, small_model
@@ -83,12 +83,5 @@ def test_tensorrt_takes_the_graphs_with_their_profile(
     trt = pytest.importorskip("tensorrt_rtx", reason="TensorRT's compiler that needs no GPU")
     graphs = export_graphs(change(transformer))
     for model in (graphs.encoder, graphs.decoder_step):
-        log = error_log(trt)
-        builder = trt.Builder(log)
-        network = parse(trt, builder, log, model.SerializeToString())
-        shapes = builder.create_optimization_profile()
-        for name, bounds in profile(model.graph).items():
-            shapes.set_shape(name, bounds["min"], bounds["opt"], bounds["max"])
-        config = builder.create_builder_config()
-        config.add_optimization_profile(shapes)
-        assert builder.build_serialized_network(network, config) is not None, log.messages
+        axes = PlanAxes({}, (profile(model.graph),))
+        assert build_plan(trt, model.SerializeToString(), axes).content

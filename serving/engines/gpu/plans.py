@@ -30,11 +30,12 @@ class PlanAxes:
 
     Attributes:
         fixed: those that all its profiles share.
-        profiles: the others, in the order of its profiles.
+        profiles: the others, in the order of its profiles; a size, or the least, the usual and
+            the largest one.
     """
 
     fixed: Mapping[str, int]
-    profiles: tuple[Mapping[str, int], ...]
+    profiles: tuple[Mapping[str, int | list[int]], ...]
 
 
 def axes_of(shapes: Shapes) -> dict[str, PlanAxes]:

@@ -12,10 +12,11 @@ import onnx
 import torch
 from onnx import numpy_helper
 
+from export.onnx_graphs import Graphs
 from model.config import ModelConfig
 from model.engine import TorchEngine
 from model.transformer import Transformer
-from serving.bundle import DECODER_STEP, ENCODER, Bundle
+from serving.bundle import DECODER_STEP, ENCODER, GPU_DECODER_STEP, GPU_ENCODER, Bundle
 
 BUNDLE = Path(__file__).parents[2] / "model_repository/translator/1"
 
@@ -55,6 +56,11 @@ def _named(
             yield f"decoder.{index // 2}.cross_attention.{kind}.{match[1]}", part.contiguous()
     elif match := re.fullmatch(rf"({'|'.join(PLACES)})\.(\d+)\.(.+)", name):
         yield f"{side}.{match[2]}.{PLACES[match[1]]}.{match[3]}", array
+
+
+def shipped_gpu_graphs() -> Graphs:
+    """The graphs for GPUs, in FP16."""
+    return Graphs(*(onnx.load(BUNDLE / name) for name in (GPU_ENCODER, GPU_DECODER_STEP)))
 
 
 def torch_engine(bundle: Bundle) -> TorchEngine:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from export.cpu_engine import cpu_engine
 from export.gpu.graphs import gpu_graphs
 from export.gpu.onnx_device import FixedEngine
 from model.transformer import Transformer
@@ -55,7 +54,7 @@ def test_500_sentences_of_any_age_and_beam_are_translated_as_on_cpus(
     sources = [text.encode(line) for line in sentences]
     fixed = FixedEngine(gpu_graphs(transformer, "fp32"), bundle.spec, SHAPES)
     found = translate(fixed, sources, 1)
-    expected = translate(cpu_engine(transformer, "fp32", ()), sources, 1)
+    expected = translate(bundle.engine(), sources, 1)
     assert [one.ids for one in found] == [one.ids for one in expected]
     differences = [abs(a.score - b.score) for a, b in zip(found, expected, strict=True)]
     assert max(differences) < 2e-5

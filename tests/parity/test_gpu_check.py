@@ -10,16 +10,15 @@ from typing import Any
 
 import pytest
 
-from export.gpu.graphs import gpu_graphs
 from serving.bundle import Bundle
 from serving.engines.gpu.machine import Machine
 from serving.engines.gpu.plans import PlanFolder, graph_of, origins
 from serving.engines.gpu.shapes import ENCODER_PLAN, EncoderShape, Shapes, StepPlan
 from serving.lines import read_lines
 from tests.gpu import check, figures
-from tests.parity.compiling import MACHINE, write_bundle
+from tests.parity.compiling import MACHINE
 from tests.parity.fake_gpu import FakeCudart, FakeTensorRt, fake_plan
-from tests.parity.shipped import BUNDLE, torch_transformer
+from tests.parity.shipped import BUNDLE
 
 ROOT = Path(__file__).parents[2]
 SHAPES = Shapes(
@@ -42,18 +41,12 @@ def fake_update(
         say(f"{name}: made")
 
 
-@pytest.fixture(scope="module")
-def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    graphs = gpu_graphs(torch_transformer(Bundle.open(BUNDLE)), "fp16")
-    return write_bundle(tmp_path_factory.mktemp("gpu") / "1", graphs)
-
-
 @pytest.fixture
-def options(bundle: Path, tmp_path: Path) -> argparse.Namespace:
+def options(tmp_path: Path) -> argparse.Namespace:
     text, shapes = tmp_path / "text", tmp_path / "shapes.json"
     text.write_text("\n".join(read_lines(check.SENTENCES)[:6]) + "\n")
     shapes.write_text(SHAPES.to_json())
-    given = ["--repository", str(bundle), "--text", str(text), "--shapes", str(shapes)]
+    given = ["--repository", str(BUNDLE), "--text", str(text), "--shapes", str(shapes)]
     given += ["--plans", str(tmp_path / "plans"), "--throughput-sentences", "6"]
     return check._parser().parse_args(given)
 

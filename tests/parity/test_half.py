@@ -22,7 +22,7 @@ from serving.options import DecodingOptions
 from serving.search import search
 from tests.parity.models import random_sentences, small_model
 from tests.parity.reference_device import ReferenceEngine
-from tests.parity.shipped import BUNDLE, torch_transformer
+from tests.parity.shipped import BUNDLE, shipped_gpu_graphs, torch_transformer
 
 SHAPES = Shapes(
     encoder=(EncoderShape(4, 24), EncoderShape(4, 80)),
@@ -36,8 +36,8 @@ def shipped() -> Transformer:
 
 
 @pytest.fixture(scope="module")
-def graphs(shipped: Transformer) -> Graphs:
-    return gpu_graphs(shipped, "fp16")
+def graphs() -> Graphs:
+    return shipped_gpu_graphs()
 
 
 def test_log_probabilities_are_near_those_of_fp32(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from serving.engine import pad
 from serving.engines.gpu.plans import PlanAxes
 from serving.triton.native_engine import SPARE_COLUMNS
 from tests.parity.company import assert_company_changes_nothing
+from tests.parity.compiling import rtx
 from tests.parity.models import random_sentences, small_model
 
 
@@ -31,6 +31,11 @@ def transformer() -> Transformer:
 @pytest.fixture(scope="module")
 def graphs(transformer: Transformer) -> Graphs:
     return export_graphs(transformer)
+
+
+@pytest.fixture(scope="module")
+def half_graphs(transformer: Transformer) -> Graphs:
+    return export_graphs(half(transformer))
 
 
 def test_translations_are_those_of_pytorch(transformer: Transformer, graphs: Graphs) -> None:
@@ -59,9 +64,11 @@ def test_columns_that_nobody_sees_are_cut_off_when_they_are_many(
     assert widths[-2:] == [2, 3]
 
 
-def test_graphs_in_fp16_run_and_agree_closely(transformer: Transformer) -> None:
+def test_graphs_in_fp16_run_and_agree_closely(
+    transformer: Transformer, graphs: Graphs, half_graphs: Graphs
+) -> None:
     spec = TorchEngine(transformer).spec
-    engines = [native_engine(export_graphs(m), spec) for m in (transformer, half(transformer))]
+    engines = [native_engine(both, spec) for both in (graphs, half_graphs)]
     source, lengths = pad(random_sentences(np.random.default_rng(3), 4, 9), 0)
     token = np.full(4, spec.start_id, dtype=np.int64)
     rows = np.arange(4)
@@ -76,12 +83,8 @@ def test_graphs_in_fp16_run_and_agree_closely(transformer: Transformer) -> None:
     np.testing.assert_allclose(found[0], found[1], atol=0.3)
 
 
-@pytest.mark.parametrize("change", [lambda model: model, half], ids=["fp32", "fp16"])
-def test_tensorrt_takes_the_graphs_with_their_profile(
-    transformer: Transformer, change: Callable[[Transformer], Transformer]
-) -> None:
-    trt = pytest.importorskip("tensorrt_rtx", reason="TensorRT's compiler that needs no GPU")
-    graphs = export_graphs(change(transformer))
-    for model in (graphs.encoder, graphs.decoder_step):
-        axes = PlanAxes({}, (profile(model.graph),))
-        assert build_plan(trt, model.SerializeToString(), axes).content
+def test_tensorrt_takes_the_graphs_with_their_profile(graphs: Graphs, half_graphs: Graphs) -> None:
+    for both in (graphs, half_graphs):
+        for model in (both.encoder, both.decoder_step):
+            axes = PlanAxes({}, (profile(model.graph),))
+            assert build_plan(rtx(), model.SerializeToString(), axes).content

@@ -18,7 +18,7 @@ run: $(SERVING)/installed
 	$(SERVING)/bin/dragoman serve model_repository $(ARGS)
 
 test: $(DEVELOPMENT)/installed
-	$(DEVELOPMENT)/bin/python -m pytest $(ARGS)
+	$(DEVELOPMENT)/bin/python -m pytest -n 2 --dist loadfile $(ARGS)
 
 check: $(DEVELOPMENT)/installed
 	$(DEVELOPMENT)/bin/ruff check

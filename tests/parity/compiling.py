@@ -50,6 +50,15 @@ def write_bundle(folder: Path, graphs: Graphs) -> Path:
     return folder
 
 
+def remove_gpu_graphs(bundle: Path) -> None:
+    """As an export without `--gpu` leaves a bundle."""
+    shutil.rmtree(bundle / "gpu")
+    specification = json.loads((bundle / SPEC).read_text())
+    sums = specification["sha256"]
+    specification["sha256"] = {n: s for n, s in sums.items() if not n.startswith("gpu/")}
+    (bundle / SPEC).write_text(json.dumps(specification))
+
+
 def wanted(bundle: Path, machine: Machine = MACHINE) -> dict[str, Origin]:
     """What each plan of `SHAPES` is to be built of and for."""
     return origins(Bundle.open(bundle), machine, SHAPES)

@@ -29,6 +29,7 @@ from tests.parity.compiling import (
     SHAPES,
     compile_here,
     loaded,
+    remove_gpu_graphs,
     rtx,
     wanted,
     write_bundle,
@@ -259,9 +260,10 @@ def test_an_old_tensorrt_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         import_tensorrt("tensorrt")
 
 
-def test_a_bundle_without_graphs_for_gpus_is_told() -> None:
+def test_a_bundle_without_graphs_for_gpus_is_told(bundle: Path) -> None:
+    remove_gpu_graphs(bundle)
     with pytest.raises(DragomanError, match="dragoman export CHECKPOINT .* --gpu fp16"):
-        compile_here([str(ROOT / "model_repository")])
+        compile_here([str(bundle)])
 
 
 def test_a_folder_that_cannot_be_written_is_told(bundle: Path) -> None:

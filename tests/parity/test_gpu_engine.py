@@ -15,7 +15,7 @@ from model.engine import TorchEngine
 from model.transformer import Transformer
 from serving.engine import Decoder, Demand
 from serving.engines.gpu.memory import total_bytes
-from serving.engines.gpu.tensorrt import TensorRtEngine
+from serving.engines.gpu.tensorrt import TensorRtDevice, TensorRtEngine
 from serving.errors import ConfigError, DragomanError, RequestError
 from serving.options import DecodingOptions
 from serving.scheduler import Scheduler
@@ -154,6 +154,28 @@ def test_full_boards_refuse_a_join(post: tuple[TorchEngine, Graphs]) -> None:
         decoder.join(source, demands)
     decoder.join(source[:5], demands[:5])
     assert not decoder.fits(demands[:1])
+
+
+def test_a_join_that_fails_takes_no_room(
+    post: tuple[TorchEngine, Graphs], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch_engine, graphs = post
+    decoder = gpu_engine(graphs, torch_engine.spec).decoder()
+    encode, calls = TensorRtDevice.encode, []
+
+    def second_fails(*words: Any) -> None:
+        calls.append(words)
+        if len(calls) == 2:
+            raise DragomanError("CUDA refused")
+        encode(*words)
+
+    monkeypatch.setattr(TensorRtDevice, "encode", second_fails)
+    source, demands = joining([[5, 2]] * 5, beams=2)  # three and two at a time
+    with pytest.raises(DragomanError, match="CUDA refused"):
+        decoder.join(source, demands)
+    decoder.join(source, demands)
+    with pytest.raises(RequestError, match="more sentences at once"):
+        decoder.join(source[:1], demands[:1])
 
 
 def test_as_much_memory_is_reserved_as_is_computed_before(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -64,20 +64,21 @@ class FixedDecoder:
         if not self.fits(demands):
             raise RequestError("more sentences at once than the compiled shapes have room for")
         self._device.begin()
-        slots: dict[int, int] = {}
-        order = sorted(range(len(demands)), key=lambda i: routes[i][0].length)
-        for length, same in itertools.groupby(order, key=lambda i: routes[i][0].length):
-            indices = list(same)
-            while indices:
-                shape = self._encoder_shape(length, len(indices))
-                group, indices = indices[: shape.sentences], indices[shape.sentences :]
+        joined: dict[int, _Flight] = {}
+        try:
+            for shape, group in self._groups([route[0].length for route in routes]):
                 lengths = np.array([demands[i].source for i in group], dtype=np.int64)
                 self._device.encode(shape, source[group][:, : int(lengths.max())], lengths)
                 for place, i in enumerate(group):
                     plan = routes[i][0]
-                    slots[i] = self._boards[plan].take(demands[i].source)
-                    self._device.place(shape, place, plan, slots[i])
-        self._flights += [_Flight(d, routes[i], slots[i]) for i, d in enumerate(demands)]
+                    slot = self._boards[plan].take(demands[i].source)
+                    joined[i] = _Flight(demands[i], routes[i], slot)
+                    self._device.place(shape, place, plan, slot)
+        except Exception:
+            for flight in joined.values():
+                self._boards[flight.plan].leave(np.array([flight.slot]))
+            raise
+        self._flights += [joined[i] for i in range(len(demands))]
 
     def select(self, sentences: Ids) -> None:
         """Keep the sentences at these places; the others' slots are free."""
@@ -121,6 +122,16 @@ class FixedDecoder:
                 "see dragoman compile --shapes"
             )
         return route
+
+    def _groups(self, lengths: Sequence[int]) -> Iterator[tuple[EncoderShape, list[int]]]:
+        """Sentences that are encoded together: their plans' length is the same."""
+        order = sorted(range(len(lengths)), key=lambda i: lengths[i])
+        for length, same in itertools.groupby(order, key=lambda i: lengths[i]):
+            indices = list(same)
+            while indices:
+                shape = self._encoder_shape(length, len(indices))
+                yield shape, indices[: shape.sentences]
+                indices = indices[shape.sentences :]
 
     def _encoder_shape(self, length: int, sentences: int) -> EncoderShape:
         """The smallest that takes all, or else the largest."""

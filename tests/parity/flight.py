@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from serving.engine import Demand, Ids, Rows, pad
+from serving.engine import Decoder, Demand, Ids, Rows, pad
 from tests.parity.models import random_sentences
 
 LONGEST_FLIGHT = 64
@@ -58,3 +58,20 @@ class Flight:
                 found.append((sentence, int(self._random.integers(1, 90)), position, parent))
         self._rows = [(sentence, position) for sentence, _, position, _ in found]
         return Rows(*(np.array(column, dtype=np.int64) for column in zip(*found, strict=True)))
+
+
+def assert_decoders_agree(decoders: Sequence[Decoder], seed: int) -> None:
+    """A flight of 40 steps through two decoders; who joins must have room in both."""
+    flight = Flight(seed)
+    for _ in range(40):
+        new = flight.joining(lambda demands: all(one.fits(demands) for one in decoders))
+        if new:
+            for decoder in decoders:
+                decoder.join(*new)
+        rows = flight.rows()
+        expected, found = (decoder.step(rows) for decoder in decoders)
+        np.testing.assert_allclose(found.log_prob, expected.log_prob, atol=1e-4)
+        np.testing.assert_array_equal(found.token[:, 0], expected.token[:, 0])
+        staying = flight.leaving()
+        for decoder in decoders:
+            decoder.select(staying)

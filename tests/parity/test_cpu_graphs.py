@@ -11,12 +11,12 @@ from export.cpu_engine import PrecisionName, cpu_engine
 from export.proof import prove
 from model.engine import TorchEngine
 from model.transformer import Transformer
-from serving.engine import Decoder, Rows
+from serving.engine import Rows
 from serving.engines.onnx import OnnxEngine
 from serving.options import DecodingOptions
 from serving.search import search
 from tests.parity.company import assert_company_changes_nothing
-from tests.parity.flight import Flight
+from tests.parity.flight import assert_decoders_agree
 from tests.parity.models import joining, random_sentences, small_model
 
 MODELS: dict[str, dict[str, Any]] = {
@@ -42,20 +42,7 @@ def engine(transformer: Transformer) -> OnnxEngine:
 def test_every_step_of_a_random_flight_agrees(
     transformer: Transformer, engine: OnnxEngine, seed: int
 ) -> None:
-    decoders: list[Decoder] = [TorchEngine(transformer).decoder(), engine.decoder()]
-    flight = Flight(seed)
-    for _ in range(40):
-        new = flight.joining()
-        if new:
-            for decoder in decoders:
-                decoder.join(*new)
-        rows = flight.rows()
-        expected, found = (decoder.step(rows) for decoder in decoders)
-        np.testing.assert_allclose(found.log_prob, expected.log_prob, atol=1e-4)
-        np.testing.assert_array_equal(found.token[:, 0], expected.token[:, 0])
-        staying = flight.leaving()
-        for decoder in decoders:
-            decoder.select(staying)
+    assert_decoders_agree([TorchEngine(transformer).decoder(), engine.decoder()], seed)
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])

@@ -13,7 +13,7 @@ from export.onnx_graphs import Graphs
 from export.proof import prove
 from model.engine import TorchEngine
 from model.transformer import Transformer
-from serving.engine import Decoder, Demand
+from serving.engine import Demand
 from serving.engines.gpu.memory import total_bytes
 from serving.engines.gpu.tensorrt import TensorRtDevice, TensorRtEngine
 from serving.errors import ConfigError, DragomanError, RequestError
@@ -21,7 +21,7 @@ from serving.options import DecodingOptions
 from serving.scheduler import Scheduler
 from tests.parity.company import assert_company_changes_nothing
 from tests.parity.fake_gpu import FakeCudart
-from tests.parity.flight import Flight
+from tests.parity.flight import Flight, assert_decoders_agree
 from tests.parity.gpu_engine import SMALL_SHAPES, gpu_engine
 from tests.parity.models import joining, random_sentences, small_model
 
@@ -57,20 +57,7 @@ def test_every_step_of_a_random_flight_agrees(
     transformer: Transformer, engine: TensorRtEngine, seed: int
 ) -> None:
     """Beams of every width, on several boards at once, that outgrow them one after the other."""
-    decoders: list[Decoder] = [TorchEngine(transformer).decoder(), engine.decoder()]
-    flight = Flight(seed)
-    for _ in range(40):
-        new = flight.joining(decoders[1].fits)
-        if new:
-            for decoder in decoders:
-                decoder.join(*new)
-        rows = flight.rows()
-        expected, found = (decoder.step(rows) for decoder in decoders)
-        np.testing.assert_allclose(found.log_prob, expected.log_prob, atol=1e-4)
-        np.testing.assert_array_equal(found.token[:, 0], expected.token[:, 0])
-        staying = flight.leaving()
-        for decoder in decoders:
-            decoder.select(staying)
+    assert_decoders_agree([TorchEngine(transformer).decoder(), engine.decoder()], seed)
 
 
 @pytest.mark.parametrize("beam_size", [1, 4])

@@ -42,11 +42,11 @@ def write_bundle(
         contents[GPU_ENCODER] = gpu.encoder.SerializeToString()
         contents[GPU_DECODER_STEP] = gpu.decoder_step.SerializeToString()
     contents[SPEC] = manifest(spec, contents).encode("utf-8")
-    partials = {folder / name: folder / f"{name}.partial" for name in contents}
-    for name, (path, partial) in zip(contents, partials.items(), strict=True):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_bytes(contents[name])
-    for path, partial in partials.items():
-        partial.replace(path)
+    partials = {name: folder / f"{name}.partial" for name in contents}
+    for name, content in contents.items():
+        partials[name].parent.mkdir(parents=True, exist_ok=True)
+        partials[name].write_bytes(content)
+    for name, partial in partials.items():
+        partial.replace(folder / name)
     for name in {SHORTLIST, GPU_ENCODER, GPU_DECODER_STEP} - set(contents):
         (folder / name).unlink(missing_ok=True)  # an earlier export's

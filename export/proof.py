@@ -80,12 +80,15 @@ def prove(
 def groups(engine: Engine, sentences: Sequence[Sequence[int]]) -> Iterator[list[Sequence[int]]]:
     """As many sentences at once as the engine has room for, at most `_GROUP`."""
     decoder = engine.decoder()
+    reserve = decoder.room()
     group: list[Sequence[int]] = []
     for sentence in sentences:
-        full = len(group) == _GROUP or not decoder.fits(_demands([*group, sentence]))
+        [demand] = _demands([sentence])
+        full = not reserve(demand) or len(group) == _GROUP
         if group and full:
             yield group
-            group = []
+            group, reserve = [], decoder.room()
+            reserve(demand)
         group.append(sentence)
     yield group
 

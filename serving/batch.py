@@ -96,9 +96,10 @@ class Batch(Generic[Ticket]):
         """Most rows that the next step can have."""
         return sum(sentence.rows for sentence in self._sentences)
 
-    def fits(self, sentences: Sequence[Sentence[Ticket]]) -> bool:
-        """Whether the engine has room for them beside those in flight."""
-        return self._decoder.fits([s.demand for s in sentences])
+    def room(self) -> Callable[[Sentence[Ticket]], bool]:
+        """The engine's room for more sentences; see `serving.engine.Room`."""
+        room = self._decoder.room()
+        return lambda sentence: room(sentence.demand)
 
     def join(self, sentences: Sequence[Sentence[Ticket]]) -> None:
         """Encode sentences and let them take part from the next step on."""

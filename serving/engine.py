@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -112,6 +112,15 @@ class Demand(NamedTuple):
     output: int
 
 
+Room = Callable[[Demand], bool]
+"""Takes room for one more sentence at each call, whatever becomes of it; False if none is left."""
+
+
+def unlimited(_: Demand) -> bool:
+    """The room of an engine that holds all that memory does."""
+    return True
+
+
 class Decoder(Protocol):
     """Sentences in flight on an engine, with all that their next step needs."""
 
@@ -123,8 +132,8 @@ class Decoder(Protocol):
         """
         ...
 
-    def fits(self, demands: Sequence[Demand]) -> bool:
-        """Whether there is room for these beside those in flight, whatever becomes of them."""
+    def room(self) -> Room:
+        """What is free now, beside those in flight."""
         ...
 
     def select(self, sentences: Ids) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from serving.engine import Candidates, Demand, EngineSpec, Ids, Rows, lengths_of
+from serving.engine import Candidates, Demand, EngineSpec, Ids, Room, Rows, lengths_of, unlimited
 
 
 class Memory(Protocol):
@@ -82,9 +82,9 @@ class GridDecoder(Generic[M, C]):
         memory = self._engine.encode(source, lengths_of(demands))
         self._memory = memory if self._memory is None else self._memory.join(memory)
 
-    def fits(self, demands: Sequence[Demand]) -> bool:  # noqa: ARG002
+    def room(self) -> Room:
         """All that memory holds."""
-        return True
+        return unlimited
 
     def select(self, sentences: Ids) -> None:
         """Keep the sentences at these places."""

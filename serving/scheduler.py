@@ -133,7 +133,7 @@ class Scheduler:
                     return None
                 self._change.wait()
             rows = min(self._rows - worker.rows, self._share(worker))
-            group = self._waiting.take(rows, self._tokens, not in_flight, in_flight, worker.fits)
+            group = self._waiting.take(rows, self._tokens, not in_flight, in_flight, worker.room)
             worker.rows += sum(sentence.rows for sentence in group)
             return group
 

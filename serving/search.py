@@ -42,14 +42,18 @@ def search(
 
     def take(free: int, batch: Batch[int]) -> list[Sentence[int]]:
         joining: list[Sentence[int]] = []
+        reserve = batch.room()
         with lock:
             while waiting and len(joining) < free:
                 index = waiting[-1]
                 sentence = Sentence(sentences[index], options, index, max_length)
-                if not batch.fits([*joining, sentence]) and (joining or batch.sentences):
+                full = not reserve(sentence)
+                if full and (joining or batch.sentences):
                     break
                 joining.append(sentence)
                 waiting.pop()
+                if full:
+                    break
         return joining
 
     def work() -> None:

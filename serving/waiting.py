@@ -105,7 +105,7 @@ class Waiting(Generic[Owner, Ticket]):
         tokens: int,
         anyway: bool,
         beside: Sequence[Sentence[Ticket]] = (),
-        fits: Callable[[Sequence[Sentence[Ticket]]], bool] = lambda _: True,
+        room: Callable[[], Callable[[Sentence[Ticket]], bool]] = lambda: lambda _: True,
     ) -> list[Sentence[Ticket]]:
         """Remove the next group to encode.
 
@@ -119,12 +119,12 @@ class Waiting(Generic[Owner, Ticket]):
                 and values lie in rectangular arrays.
             anyway: take the first even where it does not fit; for an empty batch.
             beside: sentences in flight.
-            fits: whether the engine has room for some more.
+            room: the engine's; asked only where a sentence waits.
 
         Returns:
             Sentences of similar length, with at most GROUP_TOKENS tokens if they are several.
         """
-        fitting = self._pop_fitting(rows, tokens, anyway, beside, fits)
+        fitting = self._pop_fitting(rows, tokens, anyway, beside, room)
         if not fitting:
             return []
         self._round = fitting[0].round
@@ -141,19 +141,23 @@ class Waiting(Generic[Owner, Ticket]):
         tokens: int,
         anyway: bool,
         beside: Sequence[Sentence[Ticket]],
-        fits: Callable[[Sequence[Sentence[Ticket]]], bool],
+        room: Callable[[], Callable[[Sentence[Ticket]], bool]],
     ) -> list[_Entry[Owner, Ticket]]:
         fitting: list[_Entry[Owner, Ticket]] = []
+        if not self._skip_dropped():
+            return fitting
+        reserve = room()
         count, widest = len(beside), max((s.tokens for s in beside), default=0)
         while self._skip_dropped():
             sentence = self._heap[0].sentence
             rows -= sentence.rows
             count, widest = count + 1, max(widest, sentence.tokens)
-            full = rows < 0 or count * widest > tokens
-            full = full or not fits([*(entry.sentence for entry in fitting), sentence])
+            full = rows < 0 or count * widest > tokens or not reserve(sentence)
             if full and (fitting or not anyway):
                 break
             fitting.append(heapq.heappop(self._heap))
+            if full:
+                break
         return fitting
 
     def _skip_dropped(self) -> bool:

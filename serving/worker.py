@@ -106,9 +106,9 @@ class Worker:
         """Those in flight."""
         return self._batch.sentences
 
-    def fits(self, sentences: Sequence[Sentence[Place]]) -> bool:
-        """Whether the engine has room for them beside those in flight; for its own thread."""
-        return self._batch.fits(sentences)
+    def room(self) -> Callable[[Sentence[Place]], bool]:
+        """The engine's room beside those in flight; for its own thread."""
+        return self._batch.room()
 
     def start(self) -> None:
         """Start the thread."""

@@ -10,7 +10,7 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from serving.engine import Candidates, Demand, EngineSpec, Ids, Rows, lengths_of
+from serving.engine import Candidates, Demand, EngineSpec, Ids, Room, Rows, lengths_of, unlimited
 from serving.engines.columns import GRANULE, Columns
 from serving.engines.lists import Lists, without_padding
 from serving.engines.names import cache_names, cross_names
@@ -116,9 +116,9 @@ class OnnxDecoder:
         if self._lists:
             self._lists.join(source, lengths)
 
-    def fits(self, demands: Sequence[Demand]) -> bool:  # noqa: ARG002
+    def room(self) -> Room:
         """All that memory holds."""
-        return True
+        return unlimited
 
     def select(self, sentences: Ids) -> None:
         """Keep the sentences at these places; their slots are closed up before the next step."""

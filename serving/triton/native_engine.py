@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from serving.engine import Candidates, Demand, EngineSpec, Ids
+from serving.engine import Candidates, EngineSpec, Ids, Room
 from serving.engines.names import cache_names, cross_names
 from serving.errors import DragomanError
 from serving.grid import GridDecoder, stack_padded
@@ -102,10 +102,11 @@ class NativeMemory:
 class NativeDecoder(GridDecoder[NativeMemory, list[Any]]):
     """Sentences in flight; see `serving.engine.Decoder`."""
 
-    def fits(self, demands: Sequence[Demand]) -> bool:
+    def room(self) -> Room:
         """As many sentences as plans are compiled for; rows and columns never exceed those."""
         in_flight = self._memory.sentences if self._memory else 0
-        return in_flight + len(demands) <= SENTENCES
+        free = iter(range(in_flight, SENTENCES))
+        return lambda _: next(free, None) is not None
 
 
 class NativeEngine:

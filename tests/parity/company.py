@@ -25,7 +25,7 @@ def assert_company_changes_nothing(engine: Engine, seed: int, tolerance: float) 
     while waiting or batch.sentences:
         count = int(random.integers(0, 3)) or not batch.sentences
         joining = waiting[:count]
-        if joining and batch.fits(joining):
+        if joining and all(map(batch.room(), joining)):
             batch.join(joining)
             waiting = waiting[count:]
         answers.update({s.ticket: found for s, found in batch.step()})

@@ -39,7 +39,7 @@ def translate(engine: Engine, sources: list[list[int]], seed: int) -> list[Hypot
     answers: dict[int, Hypothesis] = {}
     while waiting or batch.sentences:
         joining = waiting[: int(random.integers(0, 9))] if len(batch.sentences) < 16 else []
-        if joining and batch.fits(joining):
+        if joining and all(map(batch.room(), joining)):
             batch.join(joining)
             waiting = waiting[len(joining) :]
         answers.update({s.ticket: found[0] for s, found in batch.step()})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from serving.options import DecodingOptions
 from serving.scheduler import Scheduler
 from tests.parity.company import assert_company_changes_nothing
 from tests.parity.fake_gpu import FakeCudart
-from tests.parity.flight import Flight, assert_decoders_agree
+from tests.parity.flight import Flight, assert_decoders_agree, has_room
 from tests.parity.gpu_engine import SMALL_SHAPES, gpu_engine
 from tests.parity.models import joining, random_sentences, small_model
 
@@ -86,7 +87,7 @@ def test_graphs_are_replayed_and_give_what_plain_calls_give(
         decoder = engine.decoder()
         flight, results = Flight(3), []
         for _ in range(12):
-            new = flight.joining(decoder.fits)
+            new = flight.joining(partial(has_room, decoder))
             if new:
                 decoder.join(*new)
             results.append(decoder.step(flight.rows()))
@@ -136,11 +137,11 @@ def test_full_boards_refuse_a_join(post: tuple[TorchEngine, Graphs]) -> None:
     torch_engine, graphs = post
     decoder = gpu_engine(graphs, torch_engine.spec).decoder()
     source, demands = joining([[5, 2]] * 6, beams=2)
-    assert not decoder.fits(demands)
+    assert not has_room(decoder, demands)
     with pytest.raises(RequestError, match="more sentences at once"):
         decoder.join(source, demands)
     decoder.join(source[:5], demands[:5])
-    assert not decoder.fits(demands[:1])
+    assert not has_room(decoder, demands[:1])
 
 
 def test_a_join_that_fails_takes_no_room(
@@ -190,5 +191,5 @@ def test_a_plan_of_another_model_is_refused(post: tuple[TorchEngine, Graphs]) ->
 def test_shapes_of_the_tests_route_as_they_should() -> None:
     names = [plan.name for plan in SMALL_SHAPES.route(Demand(5, 3, 40))]
     assert names == ["decoder_step.5x16", "decoder_step.5x80"]
-    assert SMALL_SHAPES.route(Demand(5, 6, 40)) == [SMALL_SHAPES.step[-1]]
-    assert SMALL_SHAPES.route(Demand(81, 1, 1)) == []
+    assert SMALL_SHAPES.route(Demand(5, 6, 40)) == (SMALL_SHAPES.step[-1],)
+    assert SMALL_SHAPES.route(Demand(81, 1, 1)) == ()

@@ -168,7 +168,7 @@ def test_a_failure_names_the_model_and_the_reason() -> None:
 def test_no_more_sentences_than_plans_are_compiled_for() -> None:
     decoder = NativeEngine(TRITON, SPEC).decoder()
     demands = [Demand(3, 4, 53)] * SENTENCES
-    assert decoder.fits(demands)
-    assert not decoder.fits([*demands, demands[0]])
+    assert all(map(decoder.room(), demands))
+    assert not all(map(decoder.room(), [*demands, demands[0]]))
     decoder.join(np.ones((1, 3), dtype=np.int64), demands[:1])
-    assert not decoder.fits(demands)
+    assert not all(map(decoder.room(), demands))

@@ -108,7 +108,11 @@ class Cuda:
         """What a call returned beside its error, if there was none."""
         error, *values = answer
         if error != self._cudart.cudaError_t.cudaSuccess:
-            _, text = self._cudart.cudaGetErrorString(error)
-            reason = text.decode() if isinstance(text, bytes) else str(text)
-            raise DragomanError(f"CUDA refused {what}: {reason}")
+            raise DragomanError(f"CUDA refused {what}: {error_text(self._cudart, error)}")
         return values[0] if values else None
+
+
+def error_text(cudart: Any, error: Any) -> str:
+    """What CUDA says of an error."""
+    _, text = cudart.cudaGetErrorString(error)
+    return text.decode() if isinstance(text, bytes) else str(text)

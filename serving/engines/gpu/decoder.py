@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from serving.engine import Candidates, Demand, EngineSpec, Ids, Rows
+from serving.engine import Candidates, Demand, EngineSpec, Ids, Room, Rows
 from serving.engines.gpu.board import Board
 from serving.engines.gpu.device import Device
 from serving.engines.gpu.shapes import EncoderShape, StepPlan
@@ -20,18 +20,18 @@ class _Flight:
     """Where a sentence stands.
 
     Attributes:
-        demand: what it may come to need.
-        route: the plans ahead of it, its present one first.
+        route: the plans that it may come to need.
         slot: on the present one's board.
+        stage: which of them is the present one.
     """
 
-    demand: Demand
-    route: list[StepPlan]
+    route: Sequence[StepPlan]
     slot: int
+    stage: int = 0
 
     @property
     def plan(self) -> StepPlan:
-        return self.route[0]
+        return self.route[self.stage]
 
 
 class FixedDecoder:
@@ -50,9 +50,9 @@ class FixedDecoder:
         self._place: Ids = np.zeros(1, dtype=np.int64)
         """(N,) where each row of the last step stood among those of its sentence."""
 
-    def fits(self, demands: Sequence[Demand]) -> bool:
-        """Whether their boards have slots for these, too, whatever becomes of them."""
-        return self._shapes.fits([*(f.demand for f in self._flights), *demands])
+    def room(self) -> Room:
+        """The slots of boards that nobody in flight may come to need."""
+        return self._shapes.room(flight.route for flight in self._flights)
 
     def join(self, source: Ids, demands: Sequence[Demand]) -> None:
         """Encode sentences; they follow those in flight.
@@ -61,7 +61,7 @@ class FixedDecoder:
             RequestError: a sentence is too large for all plans, or their boards are full.
         """
         routes = [self._route(demand) for demand in demands]
-        if not self.fits(demands):
+        if not all(map(self.room(), demands)):
             raise RequestError("more sentences at once than the compiled shapes have room for")
         self._device.begin()
         joined: dict[int, _Flight] = {}
@@ -72,7 +72,7 @@ class FixedDecoder:
                 for place, i in enumerate(group):
                     plan = routes[i][0]
                     slot = self._boards[plan].take(demands[i].source)
-                    joined[i] = _Flight(demands[i], routes[i], slot)
+                    joined[i] = _Flight(routes[i], slot)
                     self._device.place(shape, place, plan, slot)
         except Exception:
             for flight in joined.values():
@@ -113,7 +113,7 @@ class FixedDecoder:
             found.token[on_it] = outputs.candidate[slot[on_it], place[on_it]]
         return found
 
-    def _route(self, demand: Demand) -> list[StepPlan]:
+    def _route(self, demand: Demand) -> Sequence[StepPlan]:
         route = self._shapes.route(demand)
         if not route:
             raise RequestError(
@@ -141,7 +141,8 @@ class FixedDecoder:
     def _grow(self, flight: _Flight, position: int) -> None:
         """On to a longer board where the present one has no column left."""
         while position >= flight.plan.length:
-            before = self._boards[flight.route.pop(0)]
+            before = self._boards[flight.plan]
+            flight.stage += 1
             flight.slot = self._boards[flight.plan].grow_from(before, flight.slot)
 
     def _close_gaps(self) -> None:

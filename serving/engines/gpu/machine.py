@@ -7,6 +7,7 @@ import importlib
 from types import ModuleType
 from typing import Any
 
+from serving.engines.gpu.cuda import error_text
 from serving.errors import DragomanError
 
 
@@ -69,10 +70,9 @@ def _use_gpu(device: int) -> tuple[str, str]:
         ) from error
     status, count = cudart.cudaGetDeviceCount()
     if status != cudart.cudaError_t.cudaSuccess:
-        _, reason = cudart.cudaGetErrorString(status)
         raise DragomanError(
-            f"no GPU can be used here: {reason.decode()}. Plans are built and run on a GPU of "
-            "NVIDIA's; a container sees it when it is started with --gpus all"
+            f"no GPU can be used here: {error_text(cudart, status)}. Plans are built and run on a "
+            "GPU of NVIDIA's; a container sees it when it is started with --gpus all"
         )
     if not 0 <= device < count:
         raise DragomanError(f"there is no GPU {device}; this machine has {count}, counted from 0")
@@ -84,5 +84,4 @@ def _use_gpu(device: int) -> tuple[str, str]:
 
 def _check(cudart: Any, status: Any) -> None:
     if status != cudart.cudaError_t.cudaSuccess:
-        _, reason = cudart.cudaGetErrorString(status)
-        raise DragomanError(f"the GPU cannot be used: {reason.decode()}")
+        raise DragomanError(f"the GPU cannot be used: {error_text(cudart, status)}")

@@ -61,7 +61,7 @@ class Program:
         if names != set(addresses):
             wrong = ", ".join(sorted(names ^ set(addresses)))
             raise ConfigError(f"a plan and its engine disagree on tensors: {wrong}; compile again")
-        self._prepare(profile, {n: s for n, s in sizes.items() if n in names}, addresses)
+        self._prepare(profile, sizes, addresses)
         self._launch = self.enqueue
 
     def capture(self) -> None:

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from serving.engine import Demand
+from serving.engine import Demand, Room
 from serving.errors import ConfigError, check_known_keys
-from serving.options import MAX_BEAM_SIZE, MAX_SOURCE_TOKENS, max_output_length
-
-LONGEST = max_output_length(MAX_SOURCE_TOKENS)
-"""Tokens of the longest output."""
+from serving.options import MAX_BEAM_SIZE
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,7 +85,7 @@ class Shapes:
         if missing:
             raise ConfigError(f"step shapes of length {min(missing)} need an encoder shape of it")
 
-    def route(self, demand: Demand) -> list[StepPlan]:
+    def route(self, demand: Demand) -> tuple[StepPlan, ...]:
         """The plans that a sentence may come to need, the first one first; none if it is too large.
 
         It has the fewest beams that suffice, begins at its source's length and grows from there.
@@ -97,25 +94,30 @@ class Shapes:
         for beams in sorted({plan.beams for plan in self.step}):
             plans = [p for p in self.step if p.beams == beams and p.length >= demand.source]
             if beams >= demand.beams and plans and plans[-1].length >= longest:
-                return [p for p in plans if p.length < longest] + [
-                    next(p for p in plans if p.length >= longest)
-                ]
-        return []
+                last = next(p for p in plans if p.length >= longest)
+                return tuple(p for p in plans if p.length <= last.length)
+        return ()
 
-    def fits(self, demands: Sequence[Demand]) -> bool:
-        """Whether boards, one a plan, have room for these sentences whatever becomes of them.
+    def room(self, taken: Iterable[Sequence[StepPlan]]) -> Room:
+        """The slots of boards, one a plan, beside sentences of these routes.
 
         A sentence stands on the shortest board that holds it and moves on as it grows, so that
         it may come to stand on every board of its route.
         """
-        room = {plan: plan.sentences[-1] for plan in self.step}
-        for demand in demands:
+        free = {plan: plan.sentences[-1] for plan in self.step}
+        for route in taken:
+            for plan in route:
+                free[plan] -= 1
+
+        def reserve(demand: Demand) -> bool:
             route = self.route(demand)
-            if not route:
+            if not route or min(free[plan] for plan in route) < 1:
                 return False
             for plan in route:
-                room[plan] -= 1
-        return min(room.values()) >= 0
+                free[plan] -= 1
+            return True
+
+        return reserve
 
     @classmethod
     def from_json(cls, text: str, where: str) -> Shapes:
@@ -193,5 +195,5 @@ DEFAULT_SHAPES = Shapes(
 )
 """Up to 128 rows, as on CPUs: 32 sentences of the default beam size.
 
-1,056 tokens hold the longest output, `LONGEST`.
+1,056 tokens hold the longest output: 1,000 source tokens and 50 more.
 """

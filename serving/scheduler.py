@@ -60,7 +60,7 @@ class Scheduler:
             tokens: most tokens in memory, of all workers together: sentences in flight times
                 `Sentence.tokens` of the widest.
             workers: batches side by side, each in a thread of its own.
-            queue: most sentences that may wait; None lets any number.
+            queue: most sentences that may wait before a new request's; None lets any number.
         """
         self._rows, self._tokens = rows, max(1, tokens // workers)
         self._change = threading.Condition()
@@ -90,8 +90,6 @@ class Scheduler:
     ) -> Future[Translations]:
         """Queue sentences for translation; returns at once, from any thread.
 
-        A request of more sentences than may wait is taken when nothing else waits.
-
         Args:
             sentences: ids of each, closed by EOS; an empty one has the empty translation.
             options: of all of them.
@@ -116,7 +114,7 @@ class Scheduler:
             return future
         new = [Sentence(s, options, Place(request, i)) for i, s in enumerate(sentences) if s]
         with self._change:
-            refusal = self._refusal(len(new))
+            refusal = self._refusal(new)
             if refusal is not None:
                 future.set_exception(refusal)
                 return future
@@ -194,16 +192,18 @@ class Scheduler:
             for worker in self._workers:
                 worker.spoil()
 
-    def _refusal(self, new: int) -> DragomanError | None:
-        """Why so many more sentences cannot be taken."""
+    def _refusal(self, new: Group) -> DragomanError | None:
+        """Why these sentences cannot be taken."""
         if self._failure is not None:
             return self._failure
         if self._closing:
             return DragomanError("the scheduler is closed")
-        waiting = len(self._waiting)
-        if self._queue is not None and waiting and waiting + new > self._queue:
-            return OverloadError(f"overloaded: {waiting:,} sentences wait; try again later")
-        return None
+        if self._queue is None or len(self._waiting) < self._queue:
+            return None
+        ahead = self._waiting.ahead(new)
+        if ahead < self._queue:
+            return None
+        return OverloadError(f"overloaded: {ahead:,} sentences wait before it; try again later")
 
     def _worker_ended(self, error: Exception) -> None:
         """No request may be left without an answer."""

@@ -101,7 +101,7 @@ _GAUGES = {
     "dragoman_open_requests": "requests accepted and not yet answered",
     "dragoman_waiting_sentences": "sentences in the queue",
     "dragoman_in_flight_sentences": "sentences in batches",
-    "dragoman_queue_limit_sentences": "most sentences that may wait",
+    "dragoman_queue_limit_sentences": "most sentences that may wait before a new request's",
     "dragoman_stalled_seconds": "how long the engine's slowest worker has been in one turn",
     "dragoman_start_time_seconds": "Unix time at which the model was loaded",
 }
@@ -116,7 +116,7 @@ class TranslatorMetrics:
         Args:
             triton: the module `triton_python_backend_utils`.
             model: the model's name.
-            queue: most sentences that may wait.
+            queue: most sentences that may wait before a new request's.
         """
         self._metrics = metrics = Metrics(triton, model)
         for name, meaning in _COUNTERS.items():

@@ -46,7 +46,7 @@ class Limits:
     """What a translator takes on.
 
     Attributes:
-        queue: most sentences that may wait.
+        queue: most sentences that may wait before a new request's.
         deadline: most seconds that a request may take.
         stall: seconds after which a step that does not end means a broken engine.
         log_requests: whether each request is told in the log.

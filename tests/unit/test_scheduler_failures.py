@@ -97,23 +97,32 @@ def test_an_engine_that_always_fails_is_found_out() -> None:
         assert scheduler.failure() is None
 
 
-def test_a_full_queue_refuses_more_until_something_has_joined() -> None:
+def test_a_full_queue_refuses_what_would_wait_behind_it() -> None:
+    """Many tokens fill rounds of the queue, of which a short request sees the first alone."""
+    engine, options = WatchedEngine(), DecodingOptions(beam_size=8)
+    huge, other = [[n] * 60 + [EOS] for n in range(9, 15)], [[n] * 60 + [EOS] for n in (15, 16)]
+
+    def submit_many() -> list[Future[Translations]]:
+        return [scheduler.submit(texts, options) for texts in (huge, other, huge, [[9, EOS]])]
+
+    with Scheduler(engine, rows=1, queue=4) as scheduler:
+        futures = meanwhile(scheduler, engine, submit_many)
+        errors = [future.exception(timeout=60) for future in futures]
+        assert scheduler.submit(huge, options).exception(timeout=60) is None
+    assert [isinstance(error, OverloadError) for error in errors] == [False, False, True, False]
+    assert "overloaded: 8 sentences wait before it" in str(errors[2])
+
+
+def test_a_queue_full_of_short_requests_refuses_them() -> None:
     engine = WatchedEngine()
 
     def submit_many() -> list[Future[Translations]]:
-        texts = [[n, EOS] for n in range(9, 14)]
-        sizes = (5, 1, 2, 3, 1)  # waiting after each: 5, 6, 8, 8, 8
-        return [scheduler.submit(texts[:size], GREEDY) for size in sizes]
+        return [scheduler.submit([[n, EOS]], GREEDY) for n in range(9, 19)]
 
-    with Scheduler(engine, rows=1, queue=8) as scheduler:
+    with Scheduler(engine, rows=1, queue=4) as scheduler:
         futures = meanwhile(scheduler, engine, submit_many)
         errors = [future.exception(timeout=60) for future in futures]
-        late = scheduler.submit([[n, EOS] for n in range(9, 30)], GREEDY)
-        assert len(late.result(timeout=60)) == 21
-    assert [type(error) for error in errors] == [
-        type(None), type(None), type(None), OverloadError, OverloadError,
-    ]  # fmt: skip
-    assert "overloaded: 8 sentences wait" in str(errors[-1])
+    assert [isinstance(error, OverloadError) for error in errors] == [False] * 4 + [True] * 6
 
 
 def test_a_turn_that_lasts_is_seen_and_all_requests_can_be_ended() -> None:

@@ -93,7 +93,7 @@ def test_what_is_told_of_requests(held: Held) -> None:
     held.send([10, EOS], [11, EOS])
     refused = held.send([12, EOS])
     assert refused.error.code == "unavailable"
-    assert "overloaded: 2 sentences wait" in refused.error.message
+    assert "overloaded: 2 sentences wait before it" in refused.error.message
     held.send([7, 1000])
     wait_for(lambda: held.value("waiting_sentences") == 2)
     assert held.value("in_flight_sentences") == 1

@@ -1,4 +1,4 @@
-"""What the translator tells Prometheus, through Triton's custom metrics; see docs/operations.md."""
+"""What the translator tells Prometheus, through Triton's custom metrics; see docs/metrics.md."""
 
 from __future__ import annotations
 

@@ -25,12 +25,12 @@ async def run_open_loop(send: Send, arrivals: Arrivals, limit: float = math.inf)
         limit: milliseconds; sending stops once more than 5 % of all requests took longer.
     """
     run = _Run(send, arrivals, limit)
-    meter = CpuMeter()
+    meter, began = CpuMeter(), time.perf_counter()
     finished = await run.send_all()
-    backlog = run.backlog()
+    seconds, backlog = time.perf_counter() - began, run.backlog()
     await run.drain()
     return Window(
-        seconds=arrivals.seconds,
+        seconds=arrivals.seconds if finished else seconds,
         outcomes=run.outcomes,
         rate=arrivals.rate,
         backlog=backlog,

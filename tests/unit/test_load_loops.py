@@ -8,10 +8,14 @@ import time
 
 import numpy as np
 import pytest
-from bench.served.load import Arrivals, Window, percentile, poisson
-from bench.served.search import highest_rate
 
 from serving.errors import DragomanError
+from serving.load.arrivals import Arrivals, poisson
+from serving.load.closed_loop import run_closed_loop
+from serving.load.failures import Failure, Kind
+from serving.load.open_loop import run_open_loop
+from serving.load.search import highest_rate
+from serving.load.window import Outcome, Window, percentile
 
 LIMIT = 500.0
 

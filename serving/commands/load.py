@@ -6,10 +6,14 @@ import argparse
 import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
 
-from serving.commands.search_options import add_search_arguments, search_options
-from serving.commands.translate import DEFAULT_SERVER
+from serving.commands.load_arguments import (
+    add_load_arguments,
+    add_output_arguments,
+    add_request_arguments,
+    add_server_arguments,
+)
+from serving.commands.search_options import search_options
 from serving.errors import DragomanError
 from serving.load import perf_analyzer
 from serving.load.plan import Plan, run_plan
@@ -47,129 +51,13 @@ examples:
 
 DEFAULT_CONCURRENCIES = (1, 2, 4, 8)
 
-Number = TypeVar("Number", int, float)
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    _add_server_arguments(parser.add_argument_group("server"))
-    _add_request_arguments(parser.add_argument_group("requests"))
-    _add_load_arguments(parser.add_argument_group("load"))
-    _add_output_arguments(parser.add_argument_group("output"))
-
-
-def _add_server_arguments(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--server",
-        default=DEFAULT_SERVER,
-        metavar="HOST:PORT",
-        help="its gRPC address (default: %(default)s)",
-    )
-    for name, port, what in (("http", 8000, "HTTP"), ("metrics", 8002, "metrics")):
-        group.add_argument(
-            f"--{name}",
-            default=f"127.0.0.1:{port}",
-            metavar="HOST:PORT",
-            help=f"its {what} address (default: %(default)s)",
-        )
-    group.add_argument(
-        "--protocol",
-        choices=("grpc", "http", "both"),
-        default="grpc",
-        help="how requests go (default: %(default)s)",
-    )
-
-
-def _add_request_arguments(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--text",
-        type=Path,
-        required=True,
-        metavar="FILE",
-        help="sentences to send, one a line, plain or .gz",
-    )
-    group.add_argument(
-        "--sentences", type=_positive(int), metavar="N", help="take the first N (default: all)"
-    )
-    group.add_argument(
-        "--texts-per-request",
-        type=_positive(int),
-        default=1,
-        metavar="N",
-        help=f"sentences that go together, up to {MAX_TEXTS:,} (default: %(default)s)",
-    )
-    add_search_arguments(group)
-    group.add_argument(
-        "--timeout",
-        type=_positive(float),
-        default=60.0,
-        metavar="SECONDS",
-        help="a request without an answer by then has failed (default: %(default)g)",
-    )
-    group.add_argument(
-        "--expect",
-        type=Path,
-        metavar="FILE",
-        help="the translations of --text, line by line: an answer that differs has failed",
-    )
-
-
-def _add_load_arguments(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--concurrency",
-        type=_list(int),
-        metavar="N,N,...",
-        help="closed loops: so many clients, each waiting for its answer (default: 1,2,4,8 where "
-        "no other load is named)",
-    )
-    group.add_argument(
-        "--rate",
-        type=_list(float),
-        metavar="R,R,...",
-        help="open loops: so many sentences a second in Poisson arrivals, whatever the answers do",
-    )
-    group.add_argument(
-        "--search",
-        action="store_true",
-        help="find the highest rate at which the 95th percentile stays within --limit-ms",
-    )
-    group.add_argument(
-        "--limit-ms",
-        type=_positive(float),
-        default=500.0,
-        metavar="MS",
-        help="for the 95th percentile (default: %(default)g)",
-    )
-    for name, default, what in (
-        ("seconds", 10.0, "length of each load"),
-        ("warm-up-seconds", 3.0, "load before, not counted; 0 for none"),
-    ):
-        group.add_argument(
-            f"--{name}",
-            type=_positive(float) if name == "seconds" else float,
-            default=default,
-            metavar="SECONDS",
-            help=f"{what} (default: %(default)g)",
-        )
-    group.add_argument(
-        "--seed",
-        type=int,
-        default=1,
-        help="of arrivals and of the choice of sentences (default: 1)",
-    )
-
-
-def _add_output_arguments(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--json", type=Path, metavar="FILE", help="write all figures to FILE")
-    group.add_argument(
-        "--plot", type=Path, metavar="FILE", help="draw latency over load to FILE, a PNG"
-    )
-    group.add_argument(
-        "--write-perf-analyzer",
-        type=Path,
-        metavar="FILE",
-        help="write the requests for perf_analyzer to FILE, print its command, and send nothing",
-    )
+    add_server_arguments(parser.add_argument_group("server"))
+    add_request_arguments(parser.add_argument_group("requests"))
+    add_load_arguments(parser.add_argument_group("load"))
+    add_output_arguments(parser.add_argument_group("output"))
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -185,6 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
         file = shlex.quote(str(arguments.write_perf_analyzer))
         print(perf_analyzer.command(file, arguments.server))
         return 0
+    _check_folders(arguments.json, arguments.plot)
     draw = _drawing() if arguments.plot else None
     report = _empty_report(arguments, requests, options)
     try:
@@ -268,26 +157,14 @@ def _drawing() -> Callable[[Report, Path], None]:
     return draw
 
 
+def _check_folders(*files: Path | None) -> None:
+    for file in files:
+        if file and not file.parent.is_dir():
+            raise DragomanError(f"cannot write {file}: there is no folder {file.parent}")
+
+
 def _write(path: Path, content: str) -> None:
     try:
         path.write_text(content, encoding="utf-8")
     except OSError as error:
         raise DragomanError(f"cannot write {path}: {error.strerror}") from error
-
-
-def _positive(kind: Callable[[str], Number]) -> Callable[[str], Number]:
-    def parse(word: str) -> Number:
-        try:
-            value = kind(word)
-        except ValueError:
-            value = kind("0")
-        if not 0 < value < float("inf"):
-            raise argparse.ArgumentTypeError(f"{word!r} is not a number above 0")
-        return value
-
-    return parse
-
-
-def _list(kind: Callable[[str], Number]) -> Callable[[str], list[Number]]:
-    parse = _positive(kind)
-    return lambda words: [parse(word) for word in words.split(",")]

@@ -16,7 +16,7 @@ _UNREACHED = (
     "connection reset",
     "socket closed",
     "broken pipe",
-    "name resolution",
+    "errors resolving",
 )
 """In the messages of a gRPC client that calls a server it cannot reach UNAVAILABLE, too."""
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from serving.load.measurement import Measurement
 from serving.load.report import Report
@@ -27,8 +28,11 @@ def draw(report: Report, path: Path) -> None:
         draw_panel(axes, part, report)
         axes.axhline(report.limit, color="black", linewidth=0.8, linestyle="--")
         axes.set(yscale="log", ylabel="latency, ms")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter(NullFormatter())
         axes.grid(alpha=0.3, which="both")
-        axes.legend(fontsize="small")
+        axes.legend(fontsize="small", framealpha=0.6)
     options = ", ".join(f"{name} {value:g}" for name, value in report.options.items())
     figure.suptitle(f"{report.text}, {report.texts_per_request} a request, {options}")
     figure.savefig(path, dpi=120)
@@ -39,7 +43,8 @@ def _open(axes: Axes, measurements: Sequence[Measurement], report: Report) -> No
         mine = sorted(
             (one for one in measurements if one.protocol == protocol), key=lambda m: m.rate or 0.0
         )
-        _latencies(axes, mine, [one.rate or 0.0 for one in mine], protocol, number)
+        whole = [one for one in mine if not one.gave_up]  # the others' slowest never came
+        _latencies(axes, whole, [one.rate or 0.0 for one in whole], protocol, number)
         lost = [one for one in mine if not one.holds]
         axes.plot(
             [one.rate or 0.0 for one in lost],

@@ -59,7 +59,7 @@ def test_percentiles_are_latencies_that_occurred() -> None:
 def test_arrivals_are_poisson_and_follow_their_seed() -> None:
     first, again, other = (poisson(50, 200, 30, seed) for seed in (1, 1, 2))
     assert np.array_equal(first.due, again.due)
-    assert np.array_equal(first.request, again.sentence)
+    assert np.array_equal(first.request, again.request)
     assert not np.array_equal(first.due[:50], other.due[:50])
     assert len(first.due) == pytest.approx(50 * 200, rel=0.05)
     gaps = np.diff(first.due)

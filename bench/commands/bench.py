@@ -22,6 +22,9 @@ SUBCOMMANDS = {
     "profile": Command(
         "bench.commands.profile", "where the time of a decoding step goes", "serving"
     ),
+    "random": Command(
+        "bench.commands.random", "a repository of random weights and a fixed output length", "bench"
+    ),
     "served": Command(
         "bench.commands.served",
         "our server beside CTranslate2 behind the same Triton, under load",

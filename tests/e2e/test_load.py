@@ -34,7 +34,7 @@ def text(tmp_path: Path) -> Path:
 @pytest.fixture
 def expected(server: LaunchedServer, tmp_path: Path) -> Path:
     file = tmp_path / "expected"
-    file.write_text("".join(f"{line}\n" for line in server.translate(TEXT)))
+    file.write_text("".join(f"{line}\n" for line in server.generate(text=TEXT)[1]["translation"]))
     return file
 
 

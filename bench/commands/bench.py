@@ -30,6 +30,9 @@ SUBCOMMANDS = {
         "our server beside CTranslate2 behind the same Triton, under load",
         "bench",
     ),
+    "soak": Command(
+        "bench.commands.soak", "a server under load for long: errors, memory, translations", "bench"
+    ),
     "widen": Command(
         "bench.commands.widen", "a larger checkpoint that translates as a given one does", "bench"
     ),

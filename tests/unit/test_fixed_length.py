@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import numpy as np
 import pytest
 
@@ -15,9 +18,9 @@ from serving.search import search
 SIZES = {"vocab_size": 120, "d_model": 64, "d_ff": 96, "heads": 4}
 
 
-def config(layers: int = 2, **values: object) -> ModelConfig:
+def config(layers: int = 2, changes: Mapping[str, object] = MappingProxyType({})) -> ModelConfig:
     given = {"encoder_layers": layers, "decoder_layers": layers, "positions": "learned"}
-    return ModelConfig.from_dict({**SIZES, **given, **values})
+    return ModelConfig.from_dict({**SIZES, **given, **changes})
 
 
 def sentences(count: int = 6) -> list[list[int]]:
@@ -56,4 +59,4 @@ def test_what_is_said_depends_on_the_sentence_and_the_seed() -> None:
 )
 def test_what_cannot_be_made_is_told(values: dict[str, object], tokens: int, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        fixed_length_model(config(**values), tokens)
+        fixed_length_model(config(changes=values), tokens)

@@ -18,6 +18,7 @@ def add_server_arguments(group: argparse._ArgumentGroup) -> None:
     """Declare where the server is."""
     group.add_argument(
         "--server",
+        type=_address,
         default=DEFAULT_SERVER,
         metavar="HOST:PORT",
         help="its gRPC address (default: %(default)s)",
@@ -25,6 +26,7 @@ def add_server_arguments(group: argparse._ArgumentGroup) -> None:
     for name, port, what in (("http", 8000, "HTTP"), ("metrics", 8002, "metrics")):
         group.add_argument(
             f"--{name}",
+            type=_address,
             default=f"127.0.0.1:{port}",
             metavar="HOST:PORT",
             help=f"its {what} address (default: %(default)s)",
@@ -130,6 +132,13 @@ def add_output_arguments(group: argparse._ArgumentGroup) -> None:
         metavar="FILE",
         help="write the requests for perf_analyzer to FILE, print its command, and send nothing",
     )
+
+
+def _address(word: str) -> str:
+    host, _, port = word.rpartition(":")
+    if not host or "/" in word or not port.isdigit():
+        raise argparse.ArgumentTypeError(f"{word!r} is not HOST:PORT")
+    return word
 
 
 def _positive(kind: Callable[[str], Number]) -> Callable[[str], Number]:

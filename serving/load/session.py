@@ -128,7 +128,7 @@ class Session:
     ) -> Measurement:
         before = Counters.scrape(self._target.metrics)
         window = self._runner.run(self._with_bar(loop, seconds))
-        after = Counters.scrape(self._target.metrics)
+        after = Counters.scrape(self._target.metrics) if before else None
         return Measurement.of(
             window,
             protocol=self.protocol.value,

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tritonclient.utils import InferenceServerException
 
+from serving import cli
 from serving.errors import DragomanError
 from serving.load.arrivals import poisson
 from serving.load.counters import Counters
@@ -63,6 +64,25 @@ def test_errors_of_the_client_are_failures_by_kind(error: Exception, kind: str) 
 
 def test_a_long_message_is_cut() -> None:
     assert len(failure_of(ValueError("x" * 10_000)).message) == MESSAGE_CHARACTERS
+
+
+@pytest.mark.parametrize(
+    ("option", "word", "message"),
+    [
+        ("--http", "http://localhost:8000", "is not HOST:PORT"),
+        ("--server", "localhost", "is not HOST:PORT"),
+        ("--rate", "10,0", "'0' is not a number above 0"),
+        ("--concurrency", "1.5", "'1.5' is not a number above 0"),
+        ("--seconds", "inf", "'inf' is not a number above 0"),
+        ("--warm-up-seconds", "-1", "not a number above 0"),
+    ],
+)
+def test_a_wrong_argument_is_told(
+    option: str, word: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["load", "--text", "file", f"{option}={word}"])
+    assert message in capsys.readouterr().err
 
 
 METRICS = """\

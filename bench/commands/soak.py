@@ -43,6 +43,9 @@ LOAD_SHARE = 0.8
 SEARCH_SECONDS = 10.0
 WARM_UP_SECONDS = 5.0
 TIMEOUT_SECONDS = 60.0
+FILL_CLIENTS = 64
+"""More than take part in a step at one time. A server keeps the memory that its fullest moment
+took; without such a moment before, each fuller one during the soak would look like growth."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     numbers = (
         ("minutes", 20.0, "of load"),
         ("settle-minutes", 5.0, "of it before memory is judged"),
+        ("fill-seconds", 20.0, f"of {FILL_CLIENTS} clients before, so that memory reaches its top"),
         ("sample-seconds", 10.0, "between two samples of memory"),
         ("limit-ms", 500.0, "for the 95th percentile, of the search for the capacity"),
     )
@@ -111,6 +115,7 @@ def run(arguments: argparse.Namespace) -> int:
             Session(target, Protocol.GRPC, requests, arguments.seed, bar) as session,
         ):
             capacity = arguments.capacity or _capacity(session, report)
+            session.closed(FILL_CLIENTS, arguments.fill_seconds)
             with Sampler(served.processes, arguments.sample_seconds) as sampler:
                 measured = session.open(LOAD_SHARE * capacity, 60 * arguments.minutes)
             report.measurements.append(measured)

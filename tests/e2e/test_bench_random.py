@@ -27,6 +27,7 @@ def test_a_random_model_is_served_and_answers_as_without_a_server(tmp_path: Path
 
     words = ["bench", "soak", str(repository), "--text", str(text), "--output", str(output)]
     words += ["--minutes", "0.05", "--settle-minutes", "0.01", "--sample-seconds", "0.3"]
+    words += ["--fill-seconds", "1"]
     status = main([*words, "--capacity", "25"])
     soak = json.loads((output / "soak.json").read_text())
     checks = list(soak["checks"].values())

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from bench.machine import machine
+from serving.machine import machine
 
 WORDS = 500_000
 BLOCK = 10_000

@@ -17,7 +17,6 @@ import torch
 from torch import nn
 from tqdm import tqdm
 
-from bench.machine import machine
 from bench.pytorch_transformer import PytorchTransformer
 from model.data.batches import epoch_order
 from model.data.corpus import Corpus
@@ -29,6 +28,7 @@ from model.training.distributed import World
 from model.training.learner import Learner
 from model.training.process import prepare_process
 from model.transformer import Transformer
+from serving.machine import machine
 
 Step = Callable[[int, Group], None]
 

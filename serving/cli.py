@@ -63,6 +63,11 @@ COMMANDS = {
     "translate": Command(
         "serving.commands.translate", "translate lines of files or standard input", "serving"
     ),
+    "load": Command(
+        "serving.commands.load",
+        "put load on a running server and measure how it answers",
+        "serving",
+    ),
     "bench": Command("bench.commands.bench", "measure speed and compare engines", "bench"),
 }
 

@@ -68,10 +68,7 @@ class TritonTranslator:
 
     def _send(self, texts: Sequence[str], options: DecodingOptions) -> Future[Any]:
         values = np.array([text.encode("utf-8") for text in texts], dtype=np.object_)
-        inputs = [_input("text", values, "BYTES")]
-        for name, kind, type_name in _OPTIONS:
-            value = np.array([getattr(options, name)], dtype=kind)
-            inputs.append(_input(name, value, type_name))
+        inputs = [_input(grpc, "text", values, "BYTES"), *option_inputs(grpc, options)]
         future: Future[Any] = Future()
         self._client.async_infer(
             MODEL, inputs, callback=partial(_resolve, future), client_timeout=self._timeout
@@ -105,7 +102,15 @@ def _resolve(future: Future[Any], result: Any, error: Exception | None) -> None:
         future.set_exception(error)
 
 
-def _input(name: str, values: np.ndarray[Any, Any], type_name: str) -> Any:
-    tensor = grpc.InferInput(name, list(values.shape), type_name)
+def option_inputs(triton: Any, options: DecodingOptions) -> list[Any]:
+    """The options as inputs of a request; `triton` is one of the `tritonclient` modules."""
+    return [
+        _input(triton, name, np.array([getattr(options, name)], dtype=kind), type_name)
+        for name, kind, type_name in _OPTIONS
+    ]
+
+
+def _input(triton: Any, name: str, values: np.ndarray[Any, Any], type_name: str) -> Any:
+    tensor = triton.InferInput(name, list(values.shape), type_name)
     tensor.set_data_from_numpy(values)
     return tensor

@@ -22,10 +22,16 @@ SUBCOMMANDS = {
     "profile": Command(
         "bench.commands.profile", "where the time of a decoding step goes", "serving"
     ),
+    "random": Command(
+        "bench.commands.random", "a repository of random weights and a fixed output length", "bench"
+    ),
     "served": Command(
         "bench.commands.served",
         "our server beside CTranslate2 behind the same Triton, under load",
         "bench",
+    ),
+    "soak": Command(
+        "bench.commands.soak", "a server under load for long: errors, memory, translations", "bench"
     ),
     "widen": Command(
         "bench.commands.widen", "a larger checkpoint that translates as a given one does", "bench"

@@ -13,9 +13,9 @@ from bench.engines.grid import GridPlan, run_grid
 from bench.engines.plot import write_plot
 from bench.engines.real_text import TextPlan, run_text
 from bench.engines.report import Report, markdown
-from bench.machine import machine
 from model.config import PRESETS, ModelConfig
 from serving.errors import ConfigError
+from serving.machine import machine
 from serving.options import MAX_BEAM_SIZE
 
 EXAMPLES = """\

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 
 from bench.engines.contender import endless_model
-from bench.machine import machine
 from bench.native.measure import measure
 from bench.native.report import Report
 from bench.native.repository import write_repository
@@ -23,6 +22,7 @@ from model.engine import engine_spec
 from model.transformer import Transformer
 from serving.errors import DragomanError
 from serving.lines import read_lines
+from serving.machine import machine
 
 EXAMPLES = """\
 examples:

@@ -6,11 +6,11 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from bench.machine import machine
 from bench.step_profile import profile_steps
 from serving.bundle import Bundle, find_bundle
 from serving.errors import DragomanError
 from serving.lines import read_lines
+from serving.machine import machine
 from serving.options import DecodingOptions
 
 EXAMPLES = """\

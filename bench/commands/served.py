@@ -6,13 +6,13 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from bench.machine import machine
 from bench.served.campaign import Campaign, Plan
 from bench.served.ctranslate2_repository import SETTINGS
 from bench.served.results import Results
 from serving.bundle import Bundle
 from serving.errors import DragomanError
 from serving.lines import read_lines
+from serving.machine import machine
 
 EXAMPLES = """\
 examples:

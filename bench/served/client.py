@@ -13,8 +13,10 @@ import numpy as np
 import tritonclient.grpc as blocking
 import tritonclient.grpc.aio as grpc
 
-from bench.served.load import Arrivals, Window, run_window
 from bench.served.server import MODEL
+from serving.load.arrivals import Arrivals
+from serving.load.open_loop import run_open_loop
+from serving.load.window import Window
 
 BEAM_SIZE = 4
 LENGTH_PENALTY = 0.0
@@ -70,7 +72,7 @@ def hypothesis(result: Any) -> list[int]:
 def measure(
     address: str, requests: Sequence[Inputs], arrivals: Arrivals, limit: float = math.inf
 ) -> Window:
-    """One window of load over one channel; `limit` as in `run_window`."""
+    """One window of load over one channel; `limit` as in `run_open_loop`."""
     return asyncio.run(_measure(address, requests, arrivals, limit))
 
 
@@ -83,4 +85,4 @@ async def _measure(
         async def send(sentence: int) -> None:
             await client.infer(MODEL, requests[sentence], client_timeout=ANSWER_SECONDS)
 
-        return await run_window(send, arrivals, limit)
+        return await run_open_loop(send, arrivals, limit)

@@ -9,8 +9,8 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from bench.served.load import LATE_SHARE, Window
 from bench.served.triton_cost import TritonCost
+from serving.load.window import LATE_SHARE, Window
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,15 +28,15 @@ class Point:
     generator_lag: float
 
     @classmethod
-    def of(cls, window: Window, limit: float) -> Point:
-        """Of a window, judged by `limit` milliseconds."""
+    def of(cls, window: Window, rate: float, limit: float) -> Point:
+        """Of a window at that rate, judged by `limit` milliseconds."""
         return cls(
-            rate=window.rate,
+            rate=rate,
             p50=window.percentile(0.5),
             p95=window.percentile(0.95),
             p99=window.percentile(0.99),
-            sent=len(window.latencies),
-            errors=window.errors,
+            sent=len(window.outcomes),
+            errors=len(window.failed),
             holds=window.holds(limit),
             generator_cores=window.cores,
             generator_lag=window.lag,

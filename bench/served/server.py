@@ -33,7 +33,7 @@ def launched(repository: Path, log_file: Path) -> Iterator[str]:
     Raises:
         DragomanError: the server cannot start, or its model does not load.
     """
-    http, grpc_port, metrics = _free_ports(3)
+    http, grpc_port, metrics = free_ports(3)
     settings = ServerSettings(
         repository, HOST, http_port=http, grpc_port=grpc_port, metrics_port=metrics
     )
@@ -53,7 +53,8 @@ def launched(repository: Path, log_file: Path) -> Iterator[str]:
         log.close()
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
+    """Ports on which nothing listens now."""
     with contextlib.ExitStack() as stack:
         probes = [stack.enter_context(socket.create_server((HOST, 0))) for _ in range(count)]
         return [int(probe.getsockname()[1]) for probe in probes]

@@ -13,10 +13,10 @@ import tritonclient.grpc as grpc
 from tqdm import tqdm
 
 from bench.served.client import Contestant, Ids, Inputs, hypothesis, measure
-from bench.served.load import poisson
 from bench.served.results import Point
-from bench.served.search import highest_rate
 from bench.served.server import MODEL, launched
+from serving.load.arrivals import poisson
+from serving.load.search import highest_rate
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Session:
         limit = self._limit if stop_when_lost else math.inf
         window = measure(self.address, self._requests, arrivals, limit)
         self._bar.update()
-        return Point.of(window, self._limit)
+        return Point.of(window, rate, self._limit)
 
     def highest_rate(
         self, start: float, factor: float, tolerance: float, seconds: float, seed: int

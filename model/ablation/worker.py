@@ -26,7 +26,6 @@ from model.checkpoint import load_model
 from model.data.corpus import Corpus
 from model.data.tokenised import tokenise
 from model.evaluation import score
-from model.processor import processor
 from model.training.distributed import World
 from model.training.process import prepare_process
 from model.training.run_folder import Progress
@@ -34,6 +33,7 @@ from model.training.trainer import Trainer
 from model.training.validation import perplexity
 from serving.atomic import copy_file
 from serving.errors import DragomanError
+from serving.machine import processor
 from serving.options import DecodingOptions
 from serving.text import VOCABULARY, TextProcessor
 from serving.translator import LocalTranslator

@@ -9,7 +9,7 @@ from serving.options import MAX_BEAM_SIZE, DecodingOptions
 _DEFAULTS = DecodingOptions()
 
 
-def add_search_arguments(parser: argparse.ArgumentParser) -> None:
+def add_search_arguments(parser: argparse._ActionsContainer) -> None:
     """Declare --beam-size and --length-penalty."""
     parser.add_argument(
         "--beam-size",

@@ -66,13 +66,7 @@ class ServerProcess:
 
     def children(self) -> set[int]:
         """Return the live children of the server: a Python process for each model instance."""
-        found: set[int] = set()
-        for task in Path(f"/proc/{self.pid}/task").glob("*/children"):
-            try:
-                found.update(int(pid) for pid in task.read_text().split())
-            except OSError:
-                continue
-        return {pid for pid in found if _is_alive(pid)}
+        return live_children(self.pid)
 
     def stop(self, timeout: float, at_once: Callable[[], bool]) -> bool:
         """Ask the server to finish what it has and exit; kill it after `timeout` seconds.
@@ -95,6 +89,17 @@ class ServerProcess:
         self._process.wait(KILL_GRACE_SECONDS)
         for region in SHARED_MEMORY.glob(f"{self._prefix}*"):
             region.unlink(missing_ok=True)
+
+
+def live_children(pid: int) -> set[int]:
+    """Return the live children of a process."""
+    found: set[int] = set()
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            found.update(int(child) for child in task.read_text().split())
+        except OSError:
+            continue
+    return {child for child in found if _is_alive(child)}
 
 
 def _is_alive(pid: int) -> bool:

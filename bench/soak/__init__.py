@@ -1,0 +1,1 @@
+"""Hours of load on `dragoman serve`: nothing fails, nothing changes, nothing grows."""

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.launched import REPOSITORY, LaunchedServer, is_running, wait_until
-from tests.e2e.traffic import TEXTS, Traffic, offline
+from tests.e2e.clients import TEXTS, Traffic, offline
 
 MODELS = ("preprocess", "translator", "postprocess")
 FEW_SECONDS = 10.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,13 +43,17 @@ class Bundle:
     checksums: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @classmethod
-    def open(cls, path: Path) -> Bundle:
-        """Check that all files are there and belong together, and read the specification.
+    def open(cls, path: Path, only: Sequence[str] = ()) -> Bundle:
+        """Check that files are there and belong together, and read the specification.
+
+        Args:
+            path: the folder.
+            only: names of the files that are needed, for who needs few; by default all.
 
         Raises:
             ConfigError: a file is missing, damaged, or from another export.
         """
-        for name in (SPEC, VOCABULARY, ENCODER, DECODER_STEP):
+        for name in (SPEC, *(only or (VOCABULARY, ENCODER, DECODER_STEP))):
             if not (path / name).is_file():
                 raise ConfigError(f"{path} is no exported model: {name} is missing")
         try:
@@ -58,16 +62,16 @@ class Bundle:
         except (ValueError, KeyError, AttributeError) as error:
             raise ConfigError(f"{path / SPEC} is no specification: {error!r}") from error
         check_known_keys(values, ("engine", "sha256"), str(path / SPEC))
-        for name, expected in checksums.items():
+        for name in only or checksums:
             if not (path / name).is_file():
                 raise ConfigError(f"{path} is no exported model: {name} is missing")
-            if checksum((path / name).read_bytes()) != expected:
+            if checksum((path / name).read_bytes()) != checksums.get(name):
                 raise ConfigError(
                     f"{path / name} is not the file that was exported with {SPEC}; export again"
                 )
         engine_spec = EngineSpec.from_dict(spec, str(path / SPEC))
         shortlist = None
-        if SHORTLIST in checksums:
+        if SHORTLIST in checksums and not only:
             sizes = (engine_spec.vocab_size, engine_spec.eos_id)
             shortlist = Shortlist.load(path / SHORTLIST, *sizes)
         return cls(path, engine_spec, shortlist, checksums)

@@ -17,6 +17,18 @@ class RequestError(DragomanError, ValueError):
     """A request cannot be translated as it stands; the message names the fault."""
 
 
+class OverloadError(DragomanError):
+    """More waits than can be done in reasonable time; the same request may succeed later."""
+
+
+class DeadlineError(DragomanError):
+    """A request was given up because its time was over."""
+
+
+class EngineError(DragomanError):
+    """The engine is stuck or dead: no request succeeds before it was started again."""
+
+
 def check_known_keys(given: Iterable[object], known: Iterable[str], where: str) -> None:
     """Raise ConfigError naming the unknown keys and all known ones."""
     names = list(known)

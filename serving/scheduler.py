@@ -11,13 +11,14 @@ import dataclasses
 import functools
 import operator
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Self
 
 from serving.batch import Hypothesis, Sentence
 from serving.engine import Engine
-from serving.errors import DragomanError, RequestError
+from serving.errors import DragomanError, EngineError, OverloadError, RequestError
 from serving.options import MAX_SOURCE_TOKENS, DecodingOptions
 from serving.waiting import Waiting
 from serving.worker import Counters, Group, Place, Request, Translations, Worker, fail
@@ -33,6 +34,9 @@ of beam size 4 fill 128 rows before it where they have up to 164 tokens; the lar
 allowed, 1,000 tokens with beam size 8, takes 9,400.
 """
 
+MANY_FAILURES = 8
+"""Sentences that fail in succession, each tried by itself: then it is the engine that fails."""
+
 
 class Scheduler:
     """Translates sentences of concurrent requests, together in few batches."""
@@ -43,6 +47,7 @@ class Scheduler:
         rows: int = DEFAULT_ROWS,
         tokens: int = DEFAULT_TOKENS,
         workers: int = 1,
+        queue: int | None = None,
     ) -> None:
         """Start the workers.
 
@@ -55,12 +60,15 @@ class Scheduler:
             tokens: most tokens in memory, of all workers together: sentences in flight times
                 `Sentence.tokens` of the widest.
             workers: batches side by side, each in a thread of its own.
+            queue: most sentences that may wait before a new request's; None lets any number.
         """
         self._rows, self._tokens = rows, max(1, tokens // workers)
         self._change = threading.Condition()
+        self._queue = queue
         self._waiting: Waiting[Future[Translations], Place] = Waiting()
         self._open: set[Future[Translations]] = set()
         self._closing = False
+        self._failure: DragomanError | None = None
         self._workers = [
             Worker(engine, self._take, self._worker_ended, f"dragoman-engine-{number}")
             for number in range(workers)
@@ -75,18 +83,23 @@ class Scheduler:
         self.close()
 
     def submit(
-        self, sentences: Sequence[Sequence[int]], options: DecodingOptions
+        self,
+        sentences: Sequence[Sequence[int]],
+        options: DecodingOptions,
+        joined: Callable[[], object] | None = None,
     ) -> Future[Translations]:
         """Queue sentences for translation; returns at once, from any thread.
 
         Args:
             sentences: ids of each, closed by EOS; an empty one has the empty translation.
             options: of all of them.
+            joined: called once, from a worker's thread, when the first of them is in flight.
 
         Returns:
             A future of each sentence's hypotheses, best first. A sentence of too many tokens,
-            or a closed scheduler, makes it raise a DragomanError. Cancelling the future frees
-            what waits of it at once, and what is in flight before the next step.
+            too many that wait (OverloadError), a closed or a failed scheduler make it raise a
+            DragomanError. Ending the future, by cancelling it or by an exception, frees what
+            waits of it at once, and what is in flight before the next step.
         """
         future: Future[Translations] = Future()
         longest = max((len(ids) for ids in sentences), default=0)
@@ -95,14 +108,15 @@ class Scheduler:
             future.set_exception(RequestError(message))
             return future
         answers = [None if ids else [Hypothesis((), 0.0, False)] for ids in sentences]
-        request = Request(future, answers, answers.count(None))
+        request = Request(future, answers, answers.count(None), joined)
         if request.missing == 0:
             future.set_result([answer for answer in answers if answer is not None])
             return future
         new = [Sentence(s, options, Place(request, i)) for i, s in enumerate(sentences) if s]
         with self._change:
-            if self._closing:
-                future.set_exception(DragomanError("the scheduler is closed"))
+            refusal = self._refusal(new)
+            if refusal is not None:
+                future.set_exception(refusal)
                 return future
             self._waiting.add(future, new)
             self._open.add(future)
@@ -115,6 +129,28 @@ class Scheduler:
         total = functools.reduce(operator.add, (worker.counters for worker in self._workers))
         with self._change:
             return dataclasses.replace(total, waiting=total.waiting + len(self._waiting))
+
+    def busy_seconds(self) -> float:
+        """How long the slowest worker has been in its turn; 0 where all wait for work."""
+        since = [worker.busy_since for worker in self._workers]
+        return max((time.monotonic() - start for start in since if start is not None), default=0.0)
+
+    def failure(self) -> DragomanError | None:
+        """Why no request can succeed any more; None while some may.
+
+        A worker has ended, or MANY_FAILURES sentences failed one after another, each by itself.
+        """
+        if self._failure is None and any(w.failures >= MANY_FAILURES for w in self._workers):
+            return EngineError(f"the engine failed on {MANY_FAILURES} sentences in succession")
+        return self._failure
+
+    def fail(self, error: DragomanError) -> None:
+        """Refuse new requests and end all open ones with an error, at once."""
+        with self._change:
+            self._closing, self._failure = True, error
+            left = list(self._open)
+            self._change.notify_all()
+        fail(left, error)
 
     def close(self) -> None:
         """Refuse new requests, finish what was accepted, end the workers."""
@@ -156,10 +192,21 @@ class Scheduler:
             for worker in self._workers:
                 worker.spoil()
 
+    def _refusal(self, new: Group) -> DragomanError | None:
+        """Why these sentences cannot be taken."""
+        if self._failure is not None:
+            return self._failure
+        if self._closing:
+            return DragomanError("the scheduler is closed")
+        if self._queue is None or len(self._waiting) < self._queue:
+            return None
+        ahead = self._waiting.ahead(new)
+        if ahead < self._queue:
+            return None
+        return OverloadError(f"overloaded: {ahead:,} sentences wait before it; try again later")
+
     def _worker_ended(self, error: Exception) -> None:
         """No request may be left without an answer."""
-        with self._change:
-            self._closing = True
-            left = list(self._open)
-            self._change.notify_all()
-        fail(left, error)
+        failure = EngineError(f"the engine has ended: {type(error).__name__}: {error}")
+        failure.__cause__ = error
+        self.fail(failure)

@@ -9,6 +9,7 @@ thousand, and each of the thousand is reached after finitely many others, howeve
 
 from __future__ import annotations
 
+import collections
 import heapq
 import itertools
 from collections.abc import Callable, Hashable, Sequence
@@ -44,11 +45,12 @@ class _Entry(NamedTuple, Generic[Owner, Ticket]):
     sentence: Sentence[Ticket]
 
 
-class _Left(NamedTuple):
-    """What still waits of a request."""
+class _Left:
+    """What still waits of a request: its rows, and its sentences by their rounds."""
 
-    sentences: int
-    rows: int
+    def __init__(self) -> None:
+        self.rows = 0
+        self.rounds: collections.Counter[int] = collections.Counter()
 
 
 class Waiting(Generic[Owner, Ticket]):
@@ -57,6 +59,7 @@ class Waiting(Generic[Owner, Ticket]):
     def __init__(self) -> None:
         self._heap: list[_Entry[Owner, Ticket]] = []
         self._left: dict[Owner, _Left] = {}
+        self._rounds: collections.Counter[int] = collections.Counter()
         self._count = 0
         self._rows = 0
         self._round = 0
@@ -77,23 +80,35 @@ class Waiting(Generic[Owner, Ticket]):
         self._skip_dropped()
         return self._heap[0].sentence.rows if self._heap else 0
 
+    def ahead(self, sentences: Sequence[Sentence[Ticket]]) -> int:
+        """How many that wait would be served before the last of these, were they added now.
+
+        A sentence alone is hardly behind a request of a thousand, of which the most come later.
+        """
+        tokens = [sentence.tokens for sentence in sentences]
+        last = self._turn(sum(tokens) - min(tokens, default=0))
+        return sum(count for turn, count in self._rounds.items() if turn <= last)
+
     def add(self, owner: Owner, sentences: Sequence[Sentence[Ticket]]) -> None:
         """Queue the sentences of a new request; the longest is served first."""
-        before = 0
+        before, left = 0, _Left()
         for sentence in sorted(sentences, key=lambda s: -len(s.ids)):
-            turn = self._round + 1 + before // ROUND_TOKENS
+            turn = self._turn(before)
             entry = _Entry(turn, before, next(self._numbers), owner, sentence)
             heapq.heappush(self._heap, entry)
+            left.rows += sentence.rows
+            left.rounds[turn] += 1
             before += sentence.tokens
-        left = _Left(len(sentences), sum(sentence.rows for sentence in sentences))
         self._left[owner] = left
-        self._count += left.sentences
+        self._rounds += left.rounds
+        self._count += len(sentences)
         self._rows += left.rows
 
     def drop(self, owner: Owner) -> None:
         """Forget what still waits of a request, if anything does."""
-        left = self._left.pop(owner, _Left(0, 0))
-        self._count -= left.sentences
+        left = self._left.pop(owner, _Left())
+        self._rounds -= left.rounds
+        self._count -= left.rounds.total()
         self._rows -= left.rows
         if len(self._heap) > 2 * self._count:  # mostly dropped entries
             self._heap = [entry for entry in self._heap if entry.owner in self._left]
@@ -160,6 +175,10 @@ class Waiting(Generic[Owner, Ticket]):
                 break
         return fitting
 
+    def _turn(self, before: int) -> int:
+        """The round of a new request's sentence, by the tokens of its own before it."""
+        return self._round + 1 + before // ROUND_TOKENS
+
     def _skip_dropped(self) -> bool:
         """Whether anything waits; if so, the top of the heap does."""
         while self._heap and self._heap[0].owner not in self._left:
@@ -170,9 +189,14 @@ class Waiting(Generic[Owner, Ticket]):
         rows = entry.sentence.rows
         self._count -= 1
         self._rows -= rows
-        left = self._left.pop(entry.owner)
-        if left.sentences > 1:
-            self._left[entry.owner] = _Left(left.sentences - 1, left.rows - rows)
+        left = self._left[entry.owner]
+        left.rows -= rows
+        for rounds in (left.rounds, self._rounds):
+            rounds[entry.round] -= 1
+            if not rounds[entry.round]:
+                del rounds[entry.round]
+        if not left.rounds:
+            del self._left[entry.owner]
 
 
 Entries = list[_Entry[Owner, Ticket]]

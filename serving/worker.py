@@ -26,8 +26,18 @@ class Request:
     future: Future[Translations]
     answers: list[list[Hypothesis] | None]
     missing: int
+    joined: Callable[[], object] | None = None
+    """To be called once, when the first of its sentences is in flight."""
+
     lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
     """Its sentences may be with several workers."""
+
+    def tell_joined(self) -> None:
+        """One of its sentences is in flight."""
+        with self.lock:
+            joined, self.joined = self.joined, None
+        if joined is not None:
+            joined()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,6 +85,9 @@ class Worker:
     Attributes:
         rows: most rows of its next step; read by others to share the work.
         counters: its own; `waiting` counts the sentences that it will try again.
+        busy_since: when the turn that it is in began, on time.monotonic's clock; None while it
+            waits for work.
+        failures: sentences that failed by themselves, one after another, since the last answer.
     """
 
     def __init__(
@@ -95,9 +108,13 @@ class Worker:
         """
         self.rows = 0
         self.counters = Counters()
+        self.busy_since: float | None = None
+        self.failures = 0
         self._batch: Batch[Place] = Batch(engine)
         self._take, self._ended = take, ended
         self._alone: collections.deque[Sentence[Place]] = collections.deque()
+        self._suspects: collections.deque[Sentence[Place]] = collections.deque()
+        self._isolated = False
         self._stale = False
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
 
@@ -132,20 +149,30 @@ class Worker:
 
     def _turn(self) -> bool:
         """Encode one group, if one fits, and do one step; whether there may be more to do."""
-        group = self._again() or self._take(self)
+        group = self._next()
         if group is None:
             return False
+        self.busy_since = time.monotonic()
         if group:
             self._encode(group)
         if self._batch.sentences:
             self._step()
         self.rows = self._batch.rows
+        self.busy_since = None
         return True
 
-    def _again(self) -> Group:
-        """The next sentence of a group that failed, by itself."""
-        while self._alone:
-            sentence = self._alone.popleft()
+    def _next(self) -> Group | None:
+        """What to encode now; a suspect has the batch to itself to its end."""
+        if self._isolated and self._batch.sentences:
+            return []
+        suspect = self._again(self._suspects)
+        self._isolated = bool(suspect)
+        return suspect or self._again(self._alone) or self._take(self)
+
+    def _again(self, failed: collections.deque[Sentence[Place]]) -> Group:
+        """The next of these that still needs an answer, by itself."""
+        while failed:
+            sentence = failed.popleft()
             if not sentence.ticket.request.future.done():
                 return [sentence]
         return []
@@ -158,9 +185,12 @@ class Worker:
         except Exception as error:
             log.exception("encoding %d sentences failed", len(group))
             if len(group) == 1:
-                fail([group[0].ticket.request.future], error)
+                self._fail_one(group[0], error)
             else:
                 self._alone.extend(group)
+        else:
+            for sentence in group:
+                sentence.ticket.request.tell_joined()
         self.rows = self._batch.rows
         self._count(Counters(encodings=1, encode_seconds=time.perf_counter() - start))
 
@@ -173,19 +203,29 @@ class Worker:
                 rows = self._batch.rows
             ended = self._batch.step()
         except Exception as error:
-            log.exception("a step failed")
-            fail([s.ticket.request.future for s in self._batch.sentences], error)
+            sentences = self._batch.sentences
+            log.exception("a step of %d sentences failed", len(sentences))
             self._batch.clear()
+            if len(sentences) > 1:
+                self._suspects.extend(sentences)
+            self._count(Counters())
+            if len(sentences) == 1:
+                self._fail_one(sentences[0], error)
             return
         seconds = time.perf_counter() - start
         self._count(Counters(steps=int(rows > 0), rows=rows, step_seconds=seconds))
         for sentence, hypotheses in ended:
+            self.failures = 0
             _answer(sentence.ticket, hypotheses)
+
+    def _fail_one(self, sentence: Sentence[Place], error: Exception) -> None:
+        self.failures += 1
+        fail([sentence.ticket.request.future], error)
 
     def _count(self, done: Counters) -> None:
         self.counters = dataclasses.replace(
             self.counters + done,
-            waiting=len(self._alone),
+            waiting=len(self._alone) + len(self._suspects),
             in_flight=len(self._batch.sentences),
         )
 

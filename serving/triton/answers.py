@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from serving.errors import RequestError
-from serving.triton.interface import Array, Request, Requests, ResponseSender, Triton
+from serving.triton.interface import Array, Request, Requests, Sender, Triton
+from serving.triton.outcome import Outcome, foreseen_code, outcome_of
 
 Result = TypeVar("Result")
 Arrays = Mapping[str, Array]
@@ -28,38 +28,53 @@ def answer_each(
     triton: Triton, requests: Requests, handle: Callable[[Request], Arrays]
 ) -> list[Any]:
     """Return one response for each request; where `handle` raises, that one is an error."""
-    return [_answer(triton, partial(handle, request)) for request in requests]
+    return [_made(triton, partial(handle, request))[0] for request in requests]
 
 
 def answer_later(
-    triton: Triton, request: Request, submit: Callable[[Request], Pending[Any]]
+    triton: Triton,
+    sender: Sender,
+    submit: Callable[[], Pending[Any]],
+    answered: Callable[[Outcome], object],
 ) -> None:
     """Submit a request and send its answer when it is there.
 
     Errors of submitting, of the future and of making the arrays are sent as the answer. Nothing
     is raised: an error that left `execute` would fail the requests beside this one.
+
+    Args:
+        triton: the module `triton_python_backend_utils`.
+        sender: takes the answer.
+        submit: starts the work.
+        answered: called when the answer was sent.
     """
-    sender = request.get_response_sender()
+
+    def finish(make: Callable[[], Arrays]) -> None:
+        response, outcome = _made(triton, make)
+        _send(triton, sender, response)
+        answered(outcome)
+
     try:
-        pending = submit(request)
+        pending = submit()
     except Exception as error:
-        _send(triton, sender, _failure(triton, error))
+        finish(partial(_raise, error))
         return
-    pending.future.add_done_callback(
-        lambda done: _send(triton, sender, _answer(triton, lambda: pending.arrays(done.result())))
-    )
+    pending.future.add_done_callback(lambda done: finish(lambda: pending.arrays(done.result())))
 
 
-def _answer(triton: Triton, make: Callable[[], Arrays]) -> Any:
+def _made(triton: Triton, make: Callable[[], Arrays]) -> tuple[Any, Outcome]:
     try:
         tensors = [triton.Tensor(name, array) for name, array in make().items()]
-        return triton.InferenceResponse(output_tensors=tensors)
-    # CancelledError, which a closing scheduler may leave in a future, is no Exception.
-    except BaseException as error:
-        return _failure(triton, error)
+        return triton.InferenceResponse(output_tensors=tensors), Outcome.OK
+    except (Exception, CancelledError) as error:
+        return _failure(triton, error), outcome_of(error)
 
 
-def _send(triton: Triton, sender: ResponseSender, response: Any) -> None:
+def _raise(error: Exception) -> Arrays:
+    raise error
+
+
+def _send(triton: Triton, sender: Sender, response: Any) -> None:
     try:
         sender.send(response, flags=triton.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
     except Exception:
@@ -68,8 +83,10 @@ def _send(triton: Triton, sender: ResponseSender, response: Any) -> None:
 
 
 def _failure(triton: Triton, error: BaseException) -> Any:
-    if isinstance(error, RequestError):
-        fault = triton.TritonError(str(error), triton.TritonError.INVALID_ARG)
+    code = foreseen_code(error)
+    if code is not None:
+        message = str(error) or "cancelled: the client has gone"
+        fault = triton.TritonError(message, getattr(triton.TritonError, code))
     else:
         details = "".join(traceback.format_exception(error))
         triton.Logger.log_error(f"a request failed:\n{details}")

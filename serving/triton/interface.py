@@ -20,11 +20,19 @@ class InputTensor(Protocol):
         ...
 
 
-class ResponseSender(Protocol):
+class Sender(Protocol):
     """Where the answer to one request goes, from any thread."""
 
-    def send(self, response: Any = None, flags: int = 0) -> None:
+    def send(self, response: Any, flags: int) -> None:
         """Send a response; `flags` tells whether it is the last."""
+        ...
+
+
+class ResponseSender(Sender, Protocol):
+    """Triton's."""
+
+    def is_cancelled(self) -> bool:
+        """Whether the client gave up: over gRPC, and where it asked this model itself."""
         ...
 
 
@@ -33,6 +41,14 @@ class Request(Protocol):
 
     def parameters(self) -> str:
         """The request's parameters, as a JSON object."""
+        ...
+
+    def request_id(self) -> str:
+        """The client's name for the request, or an empty string."""
+        ...
+
+    def timeout(self) -> int:
+        """Microseconds that the client allows, 0 where it does not say."""
         ...
 
     def get_response_sender(self) -> ResponseSender:
@@ -69,6 +85,11 @@ class Triton(Protocol):
     @property
     def TritonError(self) -> Any:  # noqa: N802
         """Make an error of a message and a code; holds the codes."""
+        ...
+
+    @property
+    def MetricFamily(self) -> Any:  # noqa: N802
+        """Make a family of metrics of a `name`, a `description` and a `kind`; holds the kinds."""
         ...
 
     @property

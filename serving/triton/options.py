@@ -44,6 +44,22 @@ def input_options_of(triton: Triton, request: Request) -> DecodingOptions:
     return DecodingOptions.from_mapping(_given_as_inputs(triton, request))
 
 
+def seconds_of(request: Request) -> float | None:
+    """Return the seconds that a request's client allows: Triton's timeout, in microseconds.
+
+    `generate` passes it on as a parameter, `infer` as the request's own.
+
+    Raises:
+        RequestError: it is no positive whole number.
+    """
+    given = request.timeout() or json.loads(request.parameters() or "{}").get("timeout")
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+        raise RequestError(f"timeout must be a positive number of microseconds, not {given!r}")
+    return given / 1e6
+
+
 def option_arrays(options: DecodingOptions) -> dict[str, Array]:
     """Return each option as an array (1,), by name."""
     values = dataclasses.asdict(options)

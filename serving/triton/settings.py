@@ -12,12 +12,16 @@ from serving.errors import ConfigError, check_known_keys
 BUNDLE, ROWS, TOKENS, THREADS, WORKERS = "bundle", "rows", "tokens", "threads", "workers"
 ENGINE, ENCODER_MODEL, DECODER_STEP_MODEL = "engine", "encoder", "decoder_step"
 FALLBACK, PLANS = "fallback", "plans"
+QUEUE, DEADLINE, STALL, LOG_REQUESTS = "queue", "deadline", "stall", "log_requests"
 
 VARIABLE = "DRAGOMAN_"
 """Begins the environment variable of a setting, DRAGOMAN_ENGINE for `engine`. It goes before the
 file: one repository is served on CPUs and on GPUs, and may be mounted read-only."""
 
-OF_ENVIRONMENT = (ENGINE, FALLBACK, PLANS, ROWS, TOKENS, THREADS, WORKERS)
+OF_ENVIRONMENT = (
+    *(ENGINE, FALLBACK, PLANS, ROWS, TOKENS, THREADS, WORKERS),
+    *(QUEUE, DEADLINE, STALL, LOG_REQUESTS),
+)
 """Settings that have one: those that depend on the machine, not on the model."""
 
 
@@ -69,6 +73,15 @@ def positive_setting(settings: Mapping[str, str], name: str, default: int) -> in
     if not value.isascii() or not value.isdigit() or int(value) < 1:
         raise ConfigError(f"{name} must be a positive number, not {value!r}")
     return int(value)
+
+
+def switch_setting(settings: Mapping[str, str], name: str) -> bool:
+    """Return whether a setting is on: 1 or 0, off where it is not given.
+
+    Raises:
+        ConfigError: it is something else.
+    """
+    return one_of(settings, name, ("0", "1")) == "1"
 
 
 def one_of(settings: Mapping[str, str], name: str, known: Sequence[str]) -> str:

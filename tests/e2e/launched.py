@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
+import re
 import signal
 import socket
 import subprocess
@@ -79,13 +81,14 @@ def command_line(pid: int) -> str:
 class LaunchedServer:
     """A server that is ready; stop it, or leave the `with` block."""
 
-    def __init__(self, repository: Path, log: Path, *options: str) -> None:
+    def __init__(self, repository: Path, log: Path, *options: str, **environment: str) -> None:
         self.http_port, self.grpc_port, self.metrics_port = free_ports(3)
         self.repository, self.log = repository, log
         self._output = log.with_suffix(".out").open("w+")
         self.process = subprocess.Popen(
             serve_command(str(repository), *self.arguments(), "--log-file", str(log), *options),
             cwd=ROOT,
+            env={**os.environ, **environment},
             stdout=self._output,
             stderr=subprocess.STDOUT,
             text=True,
@@ -151,19 +154,30 @@ class LaunchedServer:
         statistics = json.loads(self.get(f"/v2/models/{model}/stats")[1])
         return int(statistics["model_stats"][0]["inference_stats"]["success"]["count"])
 
+    def metric(self, name: str, **labels: str) -> float:
+        """The value of one of the translator's metrics."""
+        wanted = {"model": "translator", **labels}
+        text = self.get("/metrics", self.metrics_port)[1].decode()
+        for found in re.finditer(rf"^{name}{{(.*)}} (\S+)$", text, re.MULTILINE):
+            if dict(re.findall(r'(\w+)="([^"]*)"', found[1])) == wanted:
+                return float(found[2])
+        raise AssertionError(f"no metric {name} {wanted}")
+
     def get(self, path: str, port: int | None = None) -> tuple[int, bytes]:
         """Status and body of a GET."""
         return self._request("GET", path, None, port or self.http_port)
 
-    def post(self, body: bytes) -> tuple[int, dict[str, Any]]:
-        """Status and JSON answer of a body sent to `generate`, as curl sends it."""
-        path = "/v2/models/translate/generate"
-        status, answer = self._request("POST", path, body, self.http_port)
+    def post(
+        self, body: bytes, verb: str = "generate", wait: float = STEP_SECONDS
+    ) -> tuple[int, dict[str, Any]]:
+        """Status and JSON answer of a body sent to `translate`, as curl sends it."""
+        path = f"/v2/models/translate/{verb}"
+        status, answer = self._request("POST", path, body, self.http_port, wait)
         return status, json.loads(answer)
 
-    def generate(self, **keys: Any) -> tuple[int, dict[str, Any]]:
-        """Status and JSON answer of `generate`."""
-        return self.post(json.dumps(keys, ensure_ascii=False).encode())
+    def generate(self, wait: float = STEP_SECONDS, **keys: Any) -> tuple[int, dict[str, Any]]:
+        """Status and JSON answer of `generate`, which may take `wait` seconds."""
+        return self.post(json.dumps(keys, ensure_ascii=False).encode(), wait=wait)
 
     def translate(self, text: str, **options: Any) -> Any:
         """The translation of one text, which must succeed."""
@@ -175,8 +189,10 @@ class LaunchedServer:
         """Status and body of any request."""
         return self._request(method, path, body, self.http_port)
 
-    def _request(self, method: str, path: str, body: bytes | None, port: int) -> tuple[int, bytes]:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=STEP_SECONDS)
+    def _request(
+        self, method: str, path: str, body: bytes | None, port: int, wait: float = STEP_SECONDS
+    ) -> tuple[int, bytes]:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=wait)
         try:
             connection.request(method, path, body)
             response = connection.getresponse()

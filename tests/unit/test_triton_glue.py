@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from types import SimpleNamespace
 from typing import Any
@@ -11,59 +12,27 @@ import numpy as np
 import pytest
 
 from serving.batch import Hypothesis
-from serving.errors import ConfigError, RequestError
+from serving.errors import (
+    ConfigError,
+    DeadlineError,
+    EngineError,
+    OverloadError,
+    RequestError,
+)
 from serving.options import DecodingOptions
 from serving.triton.answers import answer_each
 from serving.triton.inputs import texts_of
-from serving.triton.options import option_arrays, options_of
+from serving.triton.open_requests import OpenRequests
+from serving.triton.options import option_arrays, options_of, seconds_of
+from serving.triton.outcome import Outcome
 from serving.triton.padding import pad_rows, unpad_rows
 from serving.triton.postprocess import Postprocessor
 from serving.triton.preprocess import Preprocessor
 from serving.triton.settings import bundle_path, model_settings, positive_setting
 from serving.triton.translate import Translator
+from tests.unit.fake_triton import Request, fake_triton, sentences
 
-
-class Error(SimpleNamespace):
-    """TritonError: its message and code."""
-
-    INVALID_ARG = "invalid"
-
-    def __init__(self, message: str, code: str = "internal") -> None:
-        super().__init__(message=message, code=code)
-
-
-class Request:
-    """A request of arrays and parameters that collects the answers sent to it."""
-
-    def __init__(self, arrays: dict[str, Any], parameters: dict[str, Any] | None = None) -> None:
-        self.arrays = arrays
-        self._parameters = json.dumps(parameters or {})
-        self.sent: list[Any] = []
-
-    def parameters(self) -> str:
-        return self._parameters
-
-    def get_response_sender(self) -> Any:
-        return SimpleNamespace(send=lambda response, flags: self.sent.append((response, flags)))
-
-
-def _input(request: Request, name: str) -> Any:
-    array = request.arrays.get(name)
-    return None if array is None else SimpleNamespace(as_numpy=lambda: np.asarray(array))
-
-
-def _response(output_tensors: list[Any], error: Error | None = None) -> Any:
-    return SimpleNamespace(arrays=dict(output_tensors), error=error)
-
-
-TRITON: Any = SimpleNamespace(
-    TRITONSERVER_RESPONSE_COMPLETE_FINAL=1,
-    Tensor=lambda name, array: (name, array),
-    InferenceResponse=_response,
-    TritonError=Error,
-    Logger=SimpleNamespace(log_error=lambda _message: None),
-    get_input_tensor_by_name=_input,
-)
+TRITON = fake_triton()
 
 
 class Letters:
@@ -79,10 +48,30 @@ class Letters:
 class Backwards:
     """A scheduler whose answers are at hand: each sentence backwards, once."""
 
-    def submit(self, sentences: Any, options: DecodingOptions) -> Future[Any]:
+    def submit(
+        self,
+        sentences: Sequence[Sequence[int]],
+        options: DecodingOptions,
+        joined: Callable[[], object] | None = None,
+    ) -> Future[Any]:
         future: Future[Any] = Future()
-        future.set_result([[Hypothesis(tuple(s[-2::-1]), -1.0, False)] for s in sentences])
+        future.set_result([[Hypothesis((*s[-2::-1],), -1.0, False)] for s in sentences])
         return future
+
+
+def translate(request: Request, scheduler: Any = None) -> list[Outcome]:
+    """Have a request of ids answered, and tell how it ended."""
+    ended: list[Outcome] = []
+    translator = Translator(
+        TRITON,
+        scheduler or Backwards(),
+        vocab_size=10,
+        open_requests=OpenRequests(lambda _: None),
+        ended=lambda _, outcome: ended.append(outcome),
+        deadline=60,
+    )
+    translator.enqueue(request)
+    return ended
 
 
 def texts(*values: bytes) -> Any:
@@ -163,7 +152,7 @@ def test_translator_gives_n_best_entries_a_sentence() -> None:
             **option_arrays(DecodingOptions(2, 0, 2)),
         }
     )
-    Translator(TRITON, Backwards(), vocab_size=10).enqueue(request)
+    assert translate(request) == [Outcome.OK]
     ((answer, flags),) = request.sent
     assert flags == 1
     assert answer.error is None
@@ -183,22 +172,44 @@ def test_translator_gives_n_best_entries_a_sentence() -> None:
 )
 def test_translator_answers_wrong_ids_with_an_error(ids: Any, lengths: Any, message: str) -> None:
     request = Request({"ids": ids, "lengths": np.array(lengths, dtype=np.int32)})
-    Translator(TRITON, Backwards(), vocab_size=10).enqueue(request)
-    ((answer, _),) = request.sent
-    assert message in answer.error.message
+    assert translate(request) == [Outcome.INVALID]
+    assert message in request.error.message
 
 
-def test_a_failed_or_cancelled_future_is_an_error_answer() -> None:
-    failed: Future[Any] = Future()
-    failed.set_exception(RuntimeError("engine gone"))
-    cancelled: Future[Any] = Future()
-    cancelled.cancel()
-    for future in (failed, cancelled):
-        request = Request({"ids": [[7, 1]], "lengths": [2]})
-        scheduler: Any = SimpleNamespace(submit=lambda *_, future=future: future)
-        Translator(TRITON, scheduler, vocab_size=10).enqueue(request)
-        ((answer, _),) = request.sent
-        assert answer.error.message.startswith("internal error: ")
+@pytest.mark.parametrize(
+    ("error", "outcome", "code", "message"),
+    [
+        (RuntimeError("gone"), Outcome.FAILED, "internal", "internal error: RuntimeError: gone"),
+        (EngineError("stuck"), Outcome.FAILED, "unavailable", "stuck"),
+        (OverloadError("overloaded"), Outcome.OVERLOADED, "unavailable", "overloaded"),
+        (DeadlineError("late"), Outcome.DEADLINE, "cancelled", "late"),
+        (RequestError("odd"), Outcome.INVALID, "invalid", "odd"),
+        (None, Outcome.CANCELLED, "cancelled", "cancelled: the client has gone"),
+    ],
+)
+def test_every_end_of_a_future_is_an_answer(
+    error: Exception | None, outcome: Outcome, code: str, message: str
+) -> None:
+    future: Future[Any] = Future()
+    future.set_exception(error) if error else future.cancel()
+    request = sentences([7, 1])
+    assert translate(request, SimpleNamespace(submit=lambda *_: future)) == [outcome]
+    assert (request.error.code, request.error.message) == (code, message)
+
+
+@pytest.mark.parametrize(
+    ("timeout", "parameters", "seconds"),
+    [(0, {}, None), (1_500_000, {}, 1.5), (0, {"timeout": 250_000}, 0.25)],
+)
+def test_a_client_may_give_a_timeout(timeout: int, parameters: Any, seconds: float | None) -> None:
+    assert seconds_of(sentences([7, 1], parameters=parameters, timeout=timeout)) == seconds
+
+
+@pytest.mark.parametrize("value", [0, -1, "1", 1.5, True])
+def test_a_timeout_that_is_none_is_an_error(value: Any) -> None:
+    request = sentences([7, 1], parameters={"timeout": value})
+    assert translate(request) == [Outcome.INVALID]
+    assert "timeout must be a positive number of microseconds" in request.error.message
 
 
 def test_postprocess_gives_utf8() -> None:

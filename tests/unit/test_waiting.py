@@ -209,3 +209,38 @@ def check_group(group: Sequence[Sentence[int]], rows: int, tokens: int, anyway: 
     if len(group) > 1 or not anyway:
         assert sum(s.rows for s in group) <= rows
         assert sum(s.tokens for s in group) <= tokens
+
+
+@settings(deadline=None, derandomize=True)
+@given(
+    sizes=st.lists(st.integers(1, 80), min_size=1, max_size=6),
+    taken=st.integers(0, 40),
+    dropped=st.sets(st.integers(0, 5)),
+    new=st.integers(1, 40),
+)
+def test_what_is_ahead_bounds_what_is_served_before(
+    sizes: list[int], taken: int, dropped: set[int], new: int
+) -> None:
+    waiting: Waiting[str, str] = Waiting()
+    for number, size in enumerate(sizes):
+        waiting.add(f"old {number}", request("old", size, length=1 + number))
+    for _ in range(min(taken, sum(sizes) - 1)):
+        take_one(waiting)
+    for number in dropped:
+        waiting.drop(f"old {number}")
+    added = request("new", new)
+    ahead, others = waiting.ahead(added), len(waiting)
+    assert ahead <= others
+    assert waiting.ahead(request("huge", 10_000)) == others
+    waiting.add("new", added)
+    served = [take_one(waiting) for _ in range(len(waiting))]
+    last = max(place for place, name in enumerate(served) if name == "new")
+    assert served[:last].count("old") <= ahead
+
+
+def test_little_is_ahead_of_a_sentence_when_a_huge_request_waits() -> None:
+    waiting: Waiting[str, str] = Waiting()
+    waiting.add("huge", request("huge", 1024))
+    take_one(waiting)
+    assert waiting.ahead([sentence("small")]) < 10
+    assert waiting.ahead(request("huge", 1024)) == 1023

@@ -10,26 +10,21 @@ import triton_python_backend_utils as pb_utils
 from serving.bundle import Bundle
 from serving.scheduler import DEFAULT_ROWS, DEFAULT_TOKENS, Scheduler
 from serving.triton.engines import chosen_engine
+from serving.triton.service import Limits, TranslatorService
 from serving.triton.settings import (
     BUNDLE,
     DECODER_STEP_MODEL,
     ENCODER_MODEL,
-    ENGINE,
-    FALLBACK,
-    PLANS,
+    OF_ENVIRONMENT,
     ROWS,
-    THREADS,
     TOKENS,
-    WORKERS,
     bundle_path,
     instance_gpu,
     model_settings,
     positive_setting,
 )
-from serving.triton.translate import Translator
 
-CAPACITY = (ROWS, TOKENS, THREADS, WORKERS)
-KNOWN = (BUNDLE, ENGINE, FALLBACK, PLANS, ENCODER_MODEL, DECODER_STEP_MODEL, *CAPACITY)
+KNOWN = (BUNDLE, ENCODER_MODEL, DECODER_STEP_MODEL, *OF_ENVIRONMENT)
 
 
 class TritonPythonModel:
@@ -42,14 +37,17 @@ class TritonPythonModel:
         engine, workers = chosen_engine(pb_utils, bundle, settings, instance_gpu(args))
         rows = positive_setting(settings, ROWS, default=DEFAULT_ROWS)
         tokens = positive_setting(settings, TOKENS, default=DEFAULT_TOKENS)
-        self._scheduler = Scheduler(engine, rows, tokens, workers)
-        self._translator = Translator(pb_utils, self._scheduler, bundle.spec.vocab_size)
+        limits = Limits.of(settings)
+        scheduler = Scheduler(engine, rows, tokens, workers, limits.queue)
+        self._service = TranslatorService(
+            pb_utils, scheduler, bundle.spec.vocab_size, limits, args["model_name"]
+        )
 
     def execute(self, requests: list[Any]) -> None:
         """Queue each request; the scheduler's thread answers it later."""
         for request in requests:
-            self._translator.enqueue(request)
+            self._service.enqueue(request)
 
     def finalize(self) -> None:
-        """Stop the scheduler."""
-        self._scheduler.close()
+        """Finish what was accepted, then stop."""
+        self._service.close()

@@ -11,11 +11,10 @@ from typing import Any
 
 from serving.launcher.endpoint import FAULTS, Endpoint
 from serving.launcher.served_model import Interface
+from serving.ping import PING_ID
 
 PING_SECONDS = 0.5
 LIVE_SECONDS = 0.2
-PING_ID = "dragoman-ping"
-"""The request id of every ping; a model need not log or count such requests."""
 
 _EMPTY = {"shape": [1, 1], "datatype": "INT32", "data": [0]}
 _NONE = {"shape": [1], "datatype": "INT32", "data": [0]}

@@ -55,7 +55,7 @@ class Budget:
             self._spent.popleft()
         if len(self._spent) >= self._most:
             raise DragomanError(
-                f"{fault}; giving up after {len(self._spent)} recoveries within "
+                f"{fault}; giving up: the limit is {self._most} recoveries within "
                 f"{self._window / 60:g} minutes (--max-recoveries)"
             )
         self._spent.append(now)
@@ -76,7 +76,7 @@ def reason_to_restart(
         if held is None:
             return "it may hold requests that will never be answered"
         if held:
-            return f"it holds {held} requests that will never be answered"
+            return f"requests that will never be answered: {held}"
     waiting = metrics.of(model.name, WAITING_REQUESTS)
     if interface is Interface.POSTPROCESS:
         # These come to the dead process next.
@@ -89,7 +89,7 @@ def reason_to_restart(
     if waiting is None:
         return "the metrics do not tell how many requests wait for it"
     if waiting > MOST_WAITING:
-        return f"{waiting} requests wait for it"
+        return f"requests that wait for it: {waiting}"
     return None
 
 

@@ -5,7 +5,6 @@ With DRAGOMAN_FAULT_REPORT=FILE, what the clients saw is appended there, a JSON 
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -18,8 +17,10 @@ from typing import Any
 
 import pytest
 
+from serving.launcher.endpoint import Endpoint
+from serving.launcher.metrics import OPEN_REQUESTS, Metrics
 from tests.e2e.launched import REPOSITORY, LaunchedServer, is_running, wait_until
-from tests.e2e.clients import TEXTS, Traffic, offline
+from tests.e2e.traffic import SENTENCES, Traffic, offline_translations, report
 
 MODELS = ("preprocess", "translator", "postprocess")
 FEW_SECONDS = 10.0
@@ -54,13 +55,13 @@ def victim(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LaunchedServer]
         assert launched.stop(signal.SIGTERM) == 0
 
 
-def has_gauge(server: LaunchedServer) -> bool:
-    """Whether the translator counts its open requests; else nobody knows them."""
-    return b"dragoman_open_requests" in server.get("/metrics", server.metrics_port)[1]
+@pytest.fixture(scope="module")
+def expected() -> dict[str, str]:
+    return offline_translations()
 
 
-def translates(server: LaunchedServer) -> bool:
-    return bool(server.translate(TEXTS[0]) == offline()[TEXTS[0]])
+def open_requests(server: LaunchedServer) -> int | None:
+    return Metrics.read(Endpoint("127.0.0.1", server.metrics_port)).of("translator", OPEN_REQUESTS)
 
 
 def events(server: LaunchedServer, what: str) -> list[str]:
@@ -97,67 +98,54 @@ class Harm:
         return events(self.server, "translates again")[-1]
 
     def report(self, line: str, traffic: Traffic | None = None, **more: Any) -> None:
-        file = os.environ.get("DRAGOMAN_FAULT_REPORT")
-        if file is None:
-            return
-        entry = {
-            "fault": self.name,
-            "action": "restart" if "started the server anew" in line else "reload",
-            "noticed_seconds": round(self.noticed, 2),
-            "back_seconds": round(self.back, 2),
-            **more,
-        }
-        if traffic is not None:
-            entry["clients"] = dict(traffic.counts())
-            entry["slowest_error_seconds"] = round(traffic.slowest_failure(), 2)
-        with Path(file).open("a") as report:
-            print(json.dumps(entry), file=report)
+        action = "restart" if "started the server anew" in line else "reload"
+        noticed, ready = round(self.noticed, 2), round(self.back, 2)
+        report(self.name, traffic, action=action, noticed_s=noticed, ready_again_s=ready, **more)
 
 
-def check_traffic(traffic: Traffic) -> None:
-    counts = traffic.counts()
-    assert counts["wrong"] == 0
-    assert counts["silent"] == 0, traffic.outcomes
-    assert traffic.slowest_failure() < FEW_SECONDS, traffic.outcomes
+def check(traffic: Traffic) -> None:
+    traffic.check()
+    assert traffic.slowest_error() < FEW_SECONDS, traffic.seen
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "stopped"])
 @pytest.mark.parametrize("model", MODELS)
 def test_a_model_that_is_lost_under_traffic_comes_back(
-    victim: LaunchedServer, model: str, number: signal.Signals
+    victim: LaunchedServer, expected: dict[str, str], model: str, number: signal.Signals
 ) -> None:
-    with Traffic(victim) as traffic:
-        wait_until(lambda: traffic.translated() > 5, "traffic")
+    with Traffic(victim, expected) as traffic:
+        wait_until(lambda: len(traffic.seen) > 8, "traffic")
         harm = Harm(victim, f"{number.name} of {model} under traffic")
         harm.send(victim.process_of(model), number)
         line = harm.wait()
-        before = traffic.translated()
-        wait_until(lambda: traffic.translated() > before + 5, "traffic after recovery")
+        recovered = time.monotonic()
+        wait_until(lambda: traffic.answered_since(recovered), "traffic after recovery")
     harm.report(line, traffic)
     assert f"{model}: its process" in line
     assert "died" in line if number == signal.SIGKILL else "stopped by a signal" in line
     assert harm.noticed < FEW_SECONDS
-    check_traffic(traffic)
+    check(traffic)
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_model_that_is_killed_while_idle_is_loaded_anew(
-    victim: LaunchedServer, model: str
+    victim: LaunchedServer, expected: dict[str, str], model: str
 ) -> None:
-    knows = has_gauge(victim)
+    wait_until(lambda: open_requests(victim) == 0, "idle")
     server_before = victim.tritonserver
     harm = Harm(victim, f"SIGKILL of {model}, idle")
     harm.send(victim.process_of(model), signal.SIGKILL)
     line = harm.wait()
     harm.report(line)
-    if knows or model == "preprocess":
-        assert f"{model}: its process" in line
-        assert "loaded it anew" in line
-        assert victim.tritonserver == server_before
-    assert translates(victim)
+    assert f"{model}: its process" in line
+    assert "loaded it anew" in line
+    assert victim.tritonserver == server_before
+    assert victim.translate(SENTENCES[0]) == expected[SENTENCES[0]]
 
 
-def test_requests_that_a_killed_translator_held_end_with_an_error(victim: LaunchedServer) -> None:
+def test_requests_that_a_killed_translator_held_end_with_an_error(
+    victim: LaunchedServer, expected: dict[str, str]
+) -> None:
     """Triton would leave these clients waiting for ever."""
     answers: list[tuple[float, Any]] = []
 
@@ -182,36 +170,40 @@ def test_requests_that_a_killed_translator_held_end_with_an_error(victim: Launch
     assert len(answers) == 2, "a client still waits"
     assert all(isinstance(answer, OSError) for _, answer in answers), answers
     waited = max(when for when, _ in answers) - killed
-    harm.report(line, requests_lost=2, slowest_error_seconds=round(waited, 2))
+    harm.report(line, requests_lost=2, slowest_error_s=round(waited, 2))
     assert waited < FEW_SECONDS
     assert "started the server anew" in line
 
 
-def test_a_killed_server_comes_back_under_traffic(victim: LaunchedServer) -> None:
+def test_a_killed_server_comes_back_under_traffic(
+    victim: LaunchedServer, expected: dict[str, str]
+) -> None:
     processes = [victim.tritonserver, *victim.model_processes()]
-    with Traffic(victim) as traffic:
-        wait_until(lambda: traffic.translated() > 5, "traffic")
+    with Traffic(victim, expected) as traffic:
+        wait_until(lambda: len(traffic.seen) > 8, "traffic")
         harm = Harm(victim, "SIGKILL of tritonserver under traffic")
         harm.send(processes[0], signal.SIGKILL)
         line = harm.wait()
-        before = traffic.translated()
-        wait_until(lambda: traffic.translated() > before + 5, "traffic after recovery")
+        recovered = time.monotonic()
+        wait_until(lambda: traffic.answered_since(recovered), "traffic after recovery")
     harm.report(line, traffic)
     assert "tritonserver: ended with signal SIGKILL; started the server anew" in line
     assert not any(map(is_running, processes))
-    check_traffic(traffic)
+    check(traffic)
 
 
-def test_a_stopped_server_comes_back(victim: LaunchedServer) -> None:
+def test_a_stopped_server_comes_back(victim: LaunchedServer, expected: dict[str, str]) -> None:
     harm = Harm(victim, "SIGSTOP of tritonserver, idle")
     harm.send(victim.tritonserver, signal.SIGSTOP)
     line = harm.wait()
     harm.report(line)
     assert "tritonserver: was stopped by a signal; started the server anew" in line
-    assert translates(victim)
+    assert victim.translate(SENTENCES[0]) == expected[SENTENCES[0]]
 
 
-def test_a_pause_of_everything_is_no_fault(victim: LaunchedServer) -> None:
+def test_a_pause_of_everything_is_no_fault(
+    victim: LaunchedServer, expected: dict[str, str]
+) -> None:
     """As `docker pause` does: the launcher's own clock stands still, too."""
     before = len(events(victim, "dragoman: "))
     everything = [victim.process.pid, victim.tritonserver, *victim.model_processes()]
@@ -220,16 +212,16 @@ def test_a_pause_of_everything_is_no_fault(victim: LaunchedServer) -> None:
             os.kill(pid, number)
         time.sleep(2.5)
     assert len(events(victim, "dragoman: ")) == before, victim.output()
-    assert translates(victim)
+    assert victim.translate(SENTENCES[0]) == expected[SENTENCES[0]]
 
 
-def test_nobody_else_may_unload_a_model(victim: LaunchedServer) -> None:
+def test_nobody_else_may_unload_a_model(victim: LaunchedServer, expected: dict[str, str]) -> None:
     status, _ = victim.request("POST", "/v2/repository/models/translator/unload", b"{}")
     assert status == 403
     assert victim.is_ready()
 
 
-def test_a_deadlock_in_execute_is_noticed(victim: LaunchedServer) -> None:
+def test_a_deadlock_in_execute_is_noticed(victim: LaunchedServer, expected: dict[str, str]) -> None:
     """No signal tells of this one: the process is there, and sleeps."""
     harm = Harm(victim, "deadlock in preprocess, idle")
     trap = victim.repository / "preprocess/1/trap"
@@ -240,7 +232,7 @@ def test_a_deadlock_in_execute_is_noticed(victim: LaunchedServer) -> None:
     harm.report(line)
     assert "preprocess: its process" in line
     assert "neither answers nor works; loaded it anew" in line
-    assert translates(victim)
+    assert victim.translate(SENTENCES[0]) == expected[SENTENCES[0]]
 
 
 def ask_in_vain(server: LaunchedServer) -> None:
@@ -268,7 +260,7 @@ def test_deaths_beyond_the_limit_end_the_launcher_without_waiting(tmp_path: Path
         assert time.monotonic() - began < FEW_SECONDS, "the exit timeout is 30 s"
         held.join()
         idle.close()
-        assert "giving up after 1 recoveries within 10 minutes" in server.output()
+        assert "giving up: the limit is 1 recoveries within 10 minutes" in server.output()
         assert not any(map(is_running, processes))
         assert not server.shared_memory()
 

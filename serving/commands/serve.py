@@ -134,11 +134,18 @@ def _add_trace_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--trace-rate",
-        type=_count,
+        type=_positive,
         default=TRACE_RATE,
         metavar="N",
         help="trace one request in N (default: %(default)s)",
     )
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"must be 1 or more, not {value}")
+    return value
 
 
 def _count(text: str) -> int:

@@ -47,10 +47,10 @@ class HangJudge:
         Args:
             vitals: of the process, now.
             question: the number of the question that is unanswered now.
-            is_fair: whether the way to the process was open since the last poll; a question that
-                is held up elsewhere tells nothing.
+            is_fair: whether the way to the process is open; a question that is held up elsewhere
+                tells nothing.
         """
-        waits = question is not None and question == self._question
+        waits = self.is_in_doubt(question)
         is_idle = vitals.cpu_ticks == self._cpu_ticks and not vitals.is_busy
         self._question, self._cpu_ticks = question, vitals.cpu_ticks
         if vitals.is_traced:
@@ -60,6 +60,10 @@ class HangJudge:
         self._silent = self._silent + is_fair if waits and is_idle else 0
         self.unanswered = self.unanswered + is_fair if waits else 0
         return self._verdict()
+
+    def is_in_doubt(self, question: int | None) -> bool:
+        """Whether this question was unanswered at the last poll as well."""
+        return question is not None and question == self._question
 
     def forgive(self) -> None:
         """Begin to wait for an answer anew: the process is known to work."""

@@ -52,7 +52,6 @@ class Pinger(threading.Thread):
         """Ask until closed."""
         while not self._closed.is_set():
             self._asked += 1
-            self.question = self._asked
             self.answers += self._ask()
             self.question = None
             self._closed.wait(self._pause)
@@ -69,6 +68,7 @@ class Pinger(threading.Thread):
     def _ask(self) -> bool:
         try:
             self._connection.request(*self._request)
+            self.question = self._asked
             self._connection.getresponse().read()
         except FAULTS:
             self._connection.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,14 +42,29 @@ def is_alive(pid: int) -> bool:
     return fields is not None and fields[_STATE] not in "ZX"
 
 
-def vitals_of(pid: int) -> Vitals | None:
-    """Return the vitals of a process; None when it has ended."""
+def vitals_of(pid: int, with_threads: bool = True) -> Vitals | None:
+    """Return the vitals of a process; None when it has ended.
+
+    Without its threads, which cost a file each, the state is that of the first one alone; it
+    tells as well whether the process is stopped.
+    """
     fields = _stat(_PROC / str(pid))
     if fields is None or fields[_STATE] in "ZX":
         return None
-    threads = (_stat(task) for task in (_PROC / str(pid) / "task").glob("*"))
-    states = {fields[_STATE], *(thread[_STATE] for thread in threads if thread is not None)}
+    states = {fields[_STATE], *(_thread_states(pid).values() if with_threads else ())}
     return Vitals(frozenset(states), int(fields[_UTIME]) + int(fields[_STIME]))
+
+
+def others_wait_for_a_cpu() -> bool:
+    """Whether another thread of this process wants a CPU."""
+    states = _thread_states(os.getpid())
+    states.pop(threading.get_native_id(), None)
+    return "R" in states.values()
+
+
+def _thread_states(pid: int) -> dict[int, str]:
+    tasks = {int(task.name): _stat(task) for task in (_PROC / str(pid) / "task").glob("*")}
+    return {number: fields[_STATE] for number, fields in tasks.items() if fields is not None}
 
 
 def children_of(pid: int) -> set[int]:

@@ -12,7 +12,13 @@ from serving.launcher.pinger import Pinger, model_pinger, server_pinger
 from serving.launcher.process import ServerProcess
 from serving.launcher.recovery import Fault
 from serving.launcher.served_model import ServedModel
-from serving.launcher.vitals import command_of, is_alive, model_of, vitals_of
+from serving.launcher.vitals import (
+    command_of,
+    is_alive,
+    model_of,
+    others_wait_for_a_cpu,
+    vitals_of,
+)
 
 STATISTICS_TIMEOUT_SECONDS = 1.0
 # Nothing watches the way to the server: a busy machine may hold up question and answer.
@@ -76,34 +82,40 @@ class Watch:
 
     def hung(self) -> Fault | None:
         """Return a hang; to be asked every `hang.POLL_SECONDS`."""
-        answers = self._server_pinger.answers
-        server_answers, self._answers = answers > self._answers, answers
         verdict = self._judge_server()
         if verdict is not None:
-            return Fault(None, f"{verdict}", (self._process.pid,))
+            return Fault(None, verdict, (self._process.pid,))
+        answers = self._server_pinger.answers
+        server_answers, self._answers = answers > self._answers, answers
         for model, pids in self.processes.items():
-            pinger = self._pingers.get(model)
-            question = pinger.question if pinger is not None else None
-            hung = self._hung_of(model, pids, question, server_answers)
+            hung = self._hung_of(model, pids, server_answers)
             if hung:
                 numbers = ", ".join(map(str, sorted(hung)))
                 return Fault(model, f"its process {numbers} {next(iter(hung.values()))}", (*hung,))
         return None
 
     def _judge_server(self) -> str | None:
-        vitals = vitals_of(self._process.pid)
+        question = self._server_pinger.question
+        in_doubt = self._server_judge.is_in_doubt(question)
+        vitals = vitals_of(self._process.pid, with_threads=in_doubt)
         if vitals is None:
             return None
-        return self._server_judge.judge(vitals, self._server_pinger.question, is_fair=True)
+        is_fair = not (in_doubt and others_wait_for_a_cpu())
+        return self._server_judge.judge(vitals, question, is_fair)
 
-    def _hung_of(
-        self, model: str, pids: set[int], question: int | None, is_fair: bool
-    ) -> dict[int, str]:
+    def _hung_of(self, model: str, pids: set[int], server_answers: bool) -> dict[int, str]:
         """The reason for each process that hangs."""
+        pinger = self._pingers.get(model)
+        question = pinger.question if pinger is not None else None
         found = {}
         for pid in pids:
-            vitals, judge = vitals_of(pid), self._judges[pid]
-            verdict = vitals and judge.judge(vitals, question, is_fair)
+            judge = self._judges[pid]
+            in_doubt = judge.is_in_doubt(question)
+            vitals = vitals_of(pid, with_threads=in_doubt)
+            if vitals is None:
+                continue
+            is_fair = server_answers and not (in_doubt and self._is_held_up())
+            verdict = judge.judge(vitals, question, is_fair)
             if judge.unanswered == PATIENT_POLLS // 2:
                 self._executions[model] = self._executions_of(model)
             if judge.unanswered == PATIENT_POLLS and self._has_worked(model):
@@ -111,6 +123,14 @@ class Watch:
             elif verdict:
                 found[pid] = verdict
         return found
+
+    def _is_held_up(self) -> bool:
+        """Whether question or answer may be under way in the server or in this process.
+
+        Where CPUs are scarce, a thread may want one for seconds.
+        """
+        server = vitals_of(self._process.pid)
+        return server is None or server.is_busy or others_wait_for_a_cpu()
 
     def _has_worked(self, model: str) -> bool:
         """Whether a model whose answer we wait for has answered others: it has a long queue."""

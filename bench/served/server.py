@@ -16,6 +16,7 @@ from serving.errors import DragomanError
 from serving.launcher.backends import backend_directory
 from serving.launcher.command import command_line, environment, working_directory
 from serving.launcher.installation import find_installation
+from serving.launcher.journal import Journal
 from serving.launcher.log import ServerLog
 from serving.launcher.process import POLL_SECONDS, ServerProcess
 from serving.launcher.settings import EXIT_TIMEOUT_SECONDS, READY_TIMEOUT_SECONDS, ServerSettings
@@ -42,7 +43,8 @@ def launched(repository: Path, log_file: Path) -> Iterator[str]:
     prefix = f"dragoman_{os.getpid()}_{grpc_port}_"
     command = command_line(settings, installation, backends, HOST, prefix)
     variables = environment(installation, backends, os.environ)
-    log = ServerLog(log_file, show_all=False)
+    journal = Journal(log_file)
+    log = ServerLog(journal)
     server = ServerProcess(command, variables, working_directory(), log, prefix)
     address = f"{HOST}:{grpc_port}"
     try:
@@ -51,6 +53,7 @@ def launched(repository: Path, log_file: Path) -> Iterator[str]:
     finally:
         server.stop(EXIT_TIMEOUT_SECONDS, at_once=lambda: False)
         log.close()
+        journal.close()
 
 
 def free_ports(count: int) -> list[int]:

@@ -11,8 +11,8 @@ from typing import Self
 
 from bench.served.server import HOST, free_ports
 from serving.errors import DragomanError
-from serving.launcher.process import live_children
 from serving.launcher.settings import EXIT_TIMEOUT_SECONDS, READY_TIMEOUT_SECONDS
+from serving.launcher.vitals import children_of
 
 LAUNCHER, SERVER = "launcher", "tritonserver"
 READY = "ready after"
@@ -63,9 +63,9 @@ class ServeProcess:
     def processes(self) -> dict[str, int]:
         """Process ids: the launcher's, the server's, and each model's Python's by its name."""
         found = {LAUNCHER: self._process.pid}
-        for server in live_children(self._process.pid):
+        for server in children_of(self._process.pid):
             found[SERVER] = server
-            for child in live_children(server):
+            for child in children_of(server):
                 found[_model(child)] = child
         return found
 

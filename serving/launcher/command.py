@@ -11,6 +11,8 @@ import serving
 from serving.launcher.installation import Installation
 from serving.launcher.settings import ServerSettings
 
+LOG_REQUESTS = "DRAGOMAN_LOG_REQUESTS"
+
 
 def command_line(
     settings: ServerSettings,
@@ -48,10 +50,18 @@ def working_directory() -> Path:
 
 
 def environment(
-    installation: Installation, backends: Path, inherited: Mapping[str, str]
+    installation: Installation,
+    backends: Path,
+    inherited: Mapping[str, str],
+    log_requests: bool = False,
 ) -> dict[str, str]:
-    """Return `inherited` with what the server and its Python processes need to find their files."""
+    """Return `inherited` with what the server and its Python processes need to find their files.
+
+    With `log_requests`, the models are told to note every request in the log.
+    """
     result = dict(inherited)
+    if log_requests:
+        result[LOG_REQUESTS] = "1"
     # The stub starts the Python that it finds first on PATH, hence this one's packages.
     _prepend(result, "PATH", str(Path(sys.executable).parent))
     if installation.libraries is not None:

@@ -1,144 +1,79 @@
-"""From settings to a served model: check, start, wait until it translates, watch, stop."""
+"""From settings to a served model: check, start, keep it translating, stop."""
 
 from __future__ import annotations
 
-import os
 import shlex
-import signal
-import sys
 import time
 
 from serving.errors import DragomanError
-from serving.launcher import preflight, probe
-from serving.launcher.backends import backend_directory
-from serving.launcher.command import command_line, environment, working_directory
-from serving.launcher.installation import find_installation
+from serving.launcher import preflight
+from serving.launcher.journal import Journal
 from serving.launcher.log import ServerLog
-from serving.launcher.process import POLL_SECONDS, ServerProcess
 from serving.launcher.settings import ServerSettings
 from serving.launcher.signals import StopSignals
+from serving.launcher.starting import Starter
+from serving.launcher.supervisor import Supervisor
 
-STOP_MARGIN_SECONDS = 5.0
+EXIT_GIVEN_UP = 2
 
 
 def serve(settings: ServerSettings) -> int:
     """Serve until a signal asks to stop; return 0 then.
 
     SIGINT, SIGTERM and SIGHUP let requests in flight finish; a second signal stops at once.
-    Call from the main thread.
+    Call from the main thread. With a log in JSON, an error is told there, and 2 returned.
 
     Raises:
-        DragomanError: the server cannot start, is not ready in time or ends by itself; the
-            message holds the reason.
+        DragomanError: the server cannot start, is not ready in time, or dies more often than it
+            may; the message holds the reason.
     """
+    journal = Journal(settings.log_file, as_json=settings.log_format == "json")
+    log = ServerLog(journal, settings.shown_level, requests=settings.log_requests)
+    try:
+        return _serve(settings, journal, log)
+    except DragomanError as error:
+        if not journal.as_json:
+            raise
+        journal.say(str(error), "error", event="failed")
+        return EXIT_GIVEN_UP
+    finally:
+        log.close()
+        journal.close()
+
+
+def _serve(settings: ServerSettings, journal: Journal, log: ServerLog) -> int:
     began = time.monotonic()
-    address = preflight.resolve_host(settings.host)
     with StopSignals() as signals:
-        server, log = _start(settings, address)
+        starter = Starter.checked(settings, log)
+        journal.say(f"starting tritonserver on {settings.repository}")
+        supervisor = Supervisor(starter, journal, signals, settings.max_recoveries)
         try:
-            _wait_until_it_translates(server, log, settings, address, signals)
-            # Before anybody is told: who kills a model at once must be noticed too.
-            models = server.children()
+            supervisor.start()
             if not signals.count:
-                log.shows_problems = True
-                _announce(settings, time.monotonic() - began)
-            _watch(server, log, models, signals)
-            _say("stopping when requests in flight are done (Ctrl-C again: at once)")
+                _announce(settings, journal, time.monotonic() - began)
+            supervisor.keep_translating()
+            journal.say("stopping when requests in flight are done (Ctrl-C again: at once)")
         finally:
-            _stop(server, settings, signals)
-            log.close()
-    _say("stopped")
+            supervisor.stop(settings.exit_timeout)
+    journal.say("stopped")
     return 0
 
 
-def _start(settings: ServerSettings, address: str) -> tuple[ServerProcess, ServerLog]:
-    preflight.check_repository(settings.repository)
-    installation = find_installation(settings.tritonserver)
-    preflight.check_glibc(installation)
-    preflight.check_shared_memory()
-    preflight.check_ports(settings, address)
-    backends = backend_directory(installation)
-    log = ServerLog(settings.log_file, show_all=settings.log_verbose > 0)
-    prefix = f"dragoman_{os.getpid()}_"
-    command = command_line(settings, installation, backends, address, prefix)
-    _say(f"starting tritonserver on {settings.repository}")
-    variables = environment(installation, backends, os.environ)
-    return ServerProcess(command, variables, working_directory(), log, prefix), log
-
-
-def _wait_until_it_translates(
-    server: ServerProcess,
-    log: ServerLog,
-    settings: ServerSettings,
-    address: str,
-    signals: StopSignals,
-) -> None:
-    """Return once the server translates, or once a signal asks to stop."""
-    deadline = time.monotonic() + settings.ready_timeout
-    target = "127.0.0.1" if address == "0.0.0.0" else address
-    canary: probe.Canary | None = None
-    while not signals.count:
-        _check_runs(server, log)
-        if time.monotonic() > deadline:
-            raise DragomanError(
-                f"the server was not ready after {settings.ready_timeout:g} s "
-                f"(--ready-timeout); its log says:\n{log.reason()}"
-            )
-        if canary is None and probe.is_ready(target, settings.http_port):
-            canary = probe.Canary(target, settings.http_port)
-            canary.start()
-        elif canary is not None and not canary.is_alive():
-            if canary.fault is None:
-                return
-            raise DragomanError(
-                f"the server is up but does not translate: {canary.fault}; "
-                f"its log says:\n{log.reason()}"
-            )
-        time.sleep(POLL_SECONDS)
-
-
-def _watch(server: ServerProcess, log: ServerLog, models: set[int], signals: StopSignals) -> None:
-    """Return once a signal asks to stop; raise DragomanError when the server or a model dies."""
-    while not signals.count:
-        _check_runs(server, log)
-        # Triton stays "ready" when the process of a Python model is gone, and fails every request.
-        lost = models - server.children()
-        if lost:
-            raise DragomanError(
-                f"a model's Python process ({min(lost)}) died, perhaps for want of memory; "
-                f"the server's log says:\n{log.reason()}"
-            )
-        time.sleep(POLL_SECONDS)
-
-
-def _check_runs(server: ServerProcess, log: ServerLog) -> None:
-    code = server.exit_code()
-    if code is not None:
-        how = f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
-        raise DragomanError(f"tritonserver ended with {how}; its log says:\n{log.reason()}")
-
-
-def _stop(server: ServerProcess, settings: ServerSettings, signals: StopSignals) -> None:
-    before = min(signals.count, 1)
-    timeout = settings.exit_timeout + STOP_MARGIN_SECONDS
-    if not server.stop(timeout, at_once=lambda: signals.count > before):
-        _say("the server was killed before it had stopped by itself")
-
-
-def _announce(settings: ServerSettings, seconds: float) -> None:
+def _announce(settings: ServerSettings, journal: Journal, seconds: float) -> None:
     host = "localhost" if settings.host == "0.0.0.0" else settings.host
-    url = f"http://{host}:{settings.http_port}/v2/models/{preflight.ENSEMBLE}/generate"
+    http, grpc = f"http://{host}:{settings.http_port}", f"{host}:{settings.grpc_port}"
+    metrics = f"http://{host}:{settings.metrics_port}/metrics"
+    ready = f"ready after {seconds:.1f} s"
+    if journal.as_json:
+        journal.say(ready, event="ready", http=http, grpc=grpc, metrics=metrics)
+        return
     body = shlex.quote('{"text": "Hello, world."}')
     print(
-        f"dragoman: ready after {seconds:.1f} s\n"
-        f"  HTTP     http://{host}:{settings.http_port}\n"
-        f"  gRPC     {host}:{settings.grpc_port}\n"
-        f"  metrics  http://{host}:{settings.metrics_port}/metrics\n"
-        f"try it:  curl -s {url} -d {body}\n"
+        f"dragoman: {ready}\n"
+        f"  HTTP     {http}\n"
+        f"  gRPC     {grpc}\n"
+        f"  metrics  {metrics}\n"
+        f"try it:  curl -s {http}/v2/models/{preflight.ENSEMBLE}/generate -d {body}\n"
         "stop it: Ctrl-C",
         flush=True,
     )
-
-
-def _say(message: str) -> None:
-    print(f"dragoman: {message}", file=sys.stderr, flush=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 from serving.errors import DragomanError
 from serving.launcher.log import ServerLog
 from serving.launcher.preflight import SHARED_MEMORY
+from serving.launcher.vitals import children_of
 
 PR_SET_PDEATHSIG = 1
 KILL_GRACE_SECONDS = 5.0
@@ -66,7 +67,7 @@ class ServerProcess:
 
     def children(self) -> set[int]:
         """Return the live children of the server: a Python process for each model instance."""
-        return live_children(self.pid)
+        return children_of(self.pid)
 
     def stop(self, timeout: float, at_once: Callable[[], bool]) -> bool:
         """Ask the server to finish what it has and exit; kill it after `timeout` seconds.
@@ -89,25 +90,6 @@ class ServerProcess:
         self._process.wait(KILL_GRACE_SECONDS)
         for region in SHARED_MEMORY.glob(f"{self._prefix}*"):
             region.unlink(missing_ok=True)
-
-
-def live_children(pid: int) -> set[int]:
-    """Return the live children of a process."""
-    found: set[int] = set()
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
-            found.update(int(child) for child in task.read_text().split())
-        except OSError:
-            continue
-    return {child for child in found if _is_alive(child)}
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state not in "ZX"
 
 
 def _die_with_parent() -> Callable[[], None]:

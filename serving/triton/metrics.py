@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import threading
 import time
 from collections.abc import Iterable
 from typing import Any
@@ -52,11 +53,16 @@ class Histogram:
 
 
 class Metrics:
-    """Counters and gauges of one model; one thread changes them at a time."""
+    """Counters and gauges of one model, to be changed from any thread.
+
+    One at a time: two threads that change metrics at once bring down the whole server (Triton
+    2.51, within a second where they do little else).
+    """
 
     def __init__(self, triton: Triton, model: str) -> None:
         """Args: the module `triton_python_backend_utils`, and the label `model`."""
         self._triton, self._model = triton, model
+        self._lock = threading.Lock()
         self._families: dict[str, Any] = {}  # must outlive their metrics
         self._metrics: dict[tuple[str, tuple[tuple[str, str], ...]], Any] = {}
 
@@ -72,11 +78,13 @@ class Metrics:
     def add(self, name: str, value: float, **labels: str) -> None:
         """Increase a counter."""
         if value > 0:
-            self._metrics[name, tuple(labels.items())].increment(value)
+            with self._lock:
+                self._metrics[name, tuple(labels.items())].increment(value)
 
     def set(self, name: str, value: float) -> None:
         """Set a gauge."""
-        self._metrics[name, ()].set(value)
+        with self._lock:
+            self._metrics[name, ()].set(value)
 
     def _declare(self, name: str, meaning: str, kind: Any, labels: dict[str, str]) -> None:
         if name not in self._families:

@@ -11,6 +11,7 @@ import numpy as np
 
 from serving.batch import Hypothesis
 from serving.options import DecodingOptions
+from serving.ping import PING_ID
 from serving.triton.answers import Arrays, Pending, answer_later
 from serving.triton.inputs import check_count, required_input
 from serving.triton.interface import Request, Triton
@@ -67,13 +68,12 @@ class Translator:
         M = B x n_best, sentence by sentence and best first.
         """
         opened = OpenRequest(request.get_response_sender())
+        submit = partial(self._submit, request, opened)
+        if request.request_id() == PING_ID:  # the launcher's question, no client's request
+            answer_later(self._triton, opened, submit, answered=_forget)
+            return
         self._open.add(opened)
-        answer_later(
-            self._triton,
-            opened,
-            partial(self._submit, request, opened),
-            partial(self._close, opened),
-        )
+        answer_later(self._triton, opened, submit, answered=partial(self._close, opened))
 
     def _submit(self, request: Request, opened: OpenRequest) -> Pending[Translations]:
         opened.id = request.request_id()
@@ -93,6 +93,10 @@ class Translator:
     def _close(self, opened: OpenRequest, outcome: Outcome) -> None:
         self._open.remove(opened)
         self._ended(opened, outcome)
+
+
+def _forget(_outcome: Outcome) -> None:
+    pass
 
 
 def _arrays(opened: OpenRequest, n_best: int, translations: Translations) -> Arrays:

@@ -70,15 +70,23 @@ def children(pid: int) -> list[int]:
     return [int(child) for text in lists for child in text.read_text().split()]
 
 
+def command_line(pid: int) -> str:
+    """The words of a process's command line; empty when it has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+    except OSError:
+        return ""
+
+
 class LaunchedServer:
     """A server that is ready; stop it, or leave the `with` block."""
 
-    def __init__(self, repository: Path, log: Path, **environment: str) -> None:
+    def __init__(self, repository: Path, log: Path, *options: str, **environment: str) -> None:
         self.http_port, self.grpc_port, self.metrics_port = free_ports(3)
         self.repository, self.log = repository, log
         self._output = log.with_suffix(".out").open("w+")
         self.process = subprocess.Popen(
-            serve_command(str(repository), *self.arguments(), "--log-file", str(log)),
+            serve_command(str(repository), *self.arguments(), "--log-file", str(log), *options),
             cwd=ROOT,
             env={**os.environ, **environment},
             stdout=self._output,
@@ -127,6 +135,11 @@ class LaunchedServer:
         """The Python processes of the models."""
         return children(self.tritonserver)
 
+    def process_of(self, model: str) -> int:
+        """The Python process of one model."""
+        (pid,) = [p for p in self.model_processes() if f"/{model}/1/model.py" in command_line(p)]
+        return pid
+
     def shared_memory(self) -> list[str]:
         """This server's regions of shared memory."""
         prefix = f"dragoman_{self.process.pid}_"
@@ -171,6 +184,10 @@ class LaunchedServer:
         status, answer = self.generate(text=text, **options)
         assert status == 200, answer
         return answer["translation"]
+
+    def request(self, method: str, path: str, body: bytes | None = None) -> tuple[int, bytes]:
+        """Status and body of any request."""
+        return self._request(method, path, body, self.http_port)
 
     def _request(
         self, method: str, path: str, body: bytes | None, port: int, wait: float = STEP_SECONDS

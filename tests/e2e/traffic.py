@@ -99,6 +99,10 @@ class Traffic:
         assert not [seen for seen in self.seen if seen.lost]
         assert not [seen for seen in self.seen if seen.error is None and not seen.right]
 
+    def slowest_error(self) -> float:
+        """The longest that a client waited for an error, in seconds."""
+        return max((seen.seconds for seen in self.seen if seen.error is not None), default=0.0)
+
     def answered_since(self, moment: float) -> bool:
         """Whether a request that began after this time.monotonic was answered well."""
         return any(seen.began > moment and seen.error is None for seen in list(self.seen))
@@ -111,6 +115,7 @@ class Traffic:
             "answered": len(self.seen) - len(words),
             "lost": sum(seen.lost for seen in self.seen),
             "slowest_s": round(max(seen.seconds for seen in self.seen), 2),
+            "slowest_error_s": round(self.slowest_error(), 2),
             "errors": dict(collections.Counter(words)),
         }
 
@@ -153,10 +158,11 @@ def _ask_grpc(client: Any, text: str) -> tuple[str | None, Any]:
     return None, answer.as_numpy("translation")[0].decode()
 
 
-def report(fault: str, traffic: Traffic, **figures: Any) -> None:
+def report(fault: str, traffic: Traffic | None, **figures: Any) -> None:
     """Append what was seen to the file that DRAGOMAN_FAULT_REPORT names, if it does."""
     path = os.environ.get("DRAGOMAN_FAULT_REPORT")
     if path:
-        line = {"fault": fault, **figures, **traffic.summary()}
+        seen = traffic.summary() if traffic is not None else {}
+        line = {"fault": fault, **figures, **seen}
         with Path(path).open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(line, ensure_ascii=False) + "\n")

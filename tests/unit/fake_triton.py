@@ -23,9 +23,14 @@ class Request:
     """A request of arrays and parameters that collects the answers sent to it."""
 
     def __init__(
-        self, arrays: dict[str, Any], parameters: dict[str, Any] | None = None, timeout: int = 0
+        self,
+        arrays: dict[str, Any],
+        parameters: dict[str, Any] | None = None,
+        timeout: int = 0,
+        name: str = "number 1",
     ) -> None:
         self.arrays = arrays
+        self._id = name
         self._parameters = json.dumps(parameters or {})
         self._timeout = timeout
         self.sent: list[Any] = []
@@ -36,7 +41,7 @@ class Request:
         return self._parameters
 
     def request_id(self) -> str:
-        return "number 1"
+        return self._id
 
     def timeout(self) -> int:
         return self._timeout

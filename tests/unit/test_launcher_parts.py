@@ -15,6 +15,7 @@ from serving.launcher import preflight
 from serving.launcher.backends import backend_directory
 from serving.launcher.command import command_line, environment, working_directory
 from serving.launcher.installation import PYTHON_VERSION, STUB_NAME, find_installation
+from serving.launcher.journal import Journal
 from serving.launcher.log import ServerLog
 from serving.launcher.settings import ServerSettings
 from serving.launcher.signals import StopSignals
@@ -106,7 +107,7 @@ def test_too_little_shared_memory_says_what_to_do(
 
 
 def test_the_reason_is_the_fault_not_its_echoes() -> None:
-    log = ServerLog(None, show_all=False)
+    log = ServerLog(Journal())
     fault = r"""version 1: Internal: ConfigError: no \"x\"\n\nAt:\n  file(1)\n" """
     lines = ["I1129 start", "E1129 something else", "| table |"]
     lines += [f"E1129 \"failed to load '{name}' {fault}" for name in ("b", "a", "b")]
@@ -116,9 +117,11 @@ def test_the_reason_is_the_fault_not_its_echoes() -> None:
 
 
 def test_the_whole_log_goes_to_the_file(tmp_path: Path) -> None:
-    log = ServerLog(tmp_path / "log", show_all=False)
+    journal = Journal(tmp_path / "log")
+    log = ServerLog(journal)
     log.follow(io.StringIO("I1129 a\nE1129 b\n"))
     log.close()
+    journal.close()
     assert (tmp_path / "log").read_text() == "I1129 a\nE1129 b\n"
 
 

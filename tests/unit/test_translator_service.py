@@ -7,12 +7,15 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from serving.errors import EngineError
+from serving.ping import PING_ID
 from serving.scheduler import Scheduler
 from serving.triton import service
 from serving.triton.metrics import BUCKETS, Histogram, Metrics
@@ -116,6 +119,46 @@ def test_what_is_told_of_requests(held: Held) -> None:
     assert sorted(line["outcome"] for line in lines) == ["invalid", "ok", "ok", "overloaded"]
     assert {line["id"] for line in lines} == {"number 1"}
     assert sum(line["sentences"] for line in lines if line["outcome"] == "ok") == 3
+
+
+def test_a_ping_is_answered_at_once_and_counted_nowhere(held: Held) -> None:
+    flying = held.send(LONG)
+    wait_for(lambda: held.engine.rows)
+    ping = held.send([], name=PING_ID)
+    ((answer, _),) = ping.sent
+    assert answer.error is None
+    assert len(held.service._open) == 1
+    held.go_on.set()
+    wait_for(lambda: flying.sent and held.value("requests_total", outcome="ok"))
+    assert held.value("requests_total", outcome="ok") == 1
+    assert len(held.triton.lines) == 1
+
+
+def test_metrics_are_changed_one_at_a_time() -> None:
+    """Two threads at once would bring down the whole server."""
+    busy = threading.Lock()
+
+    class Metric:
+        def change(self, _value: float) -> None:
+            assert busy.acquire(blocking=False), "two at once"
+            time.sleep(0.0005)
+            busy.release()
+
+        increment = set = change
+
+    def family(**_keys: Any) -> Any:
+        return SimpleNamespace(Metric=lambda labels: Metric())
+
+    family.COUNTER = family.GAUGE = "kind"  # type: ignore[attr-defined]
+    metrics = Metrics(SimpleNamespace(MetricFamily=family), "de")
+    metrics.counter("a", "meaning")
+    metrics.gauge("b", "meaning")
+
+    def change(number: int) -> None:
+        metrics.add("a", 1) if number % 2 else metrics.set("b", 1)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(change, range(200)))
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -136,7 +136,8 @@ def test_prometheus_sees_what_dashboard_and_alerts_ask_for(stack: Stack, tmp_pat
 
 def test_a_model_that_dies_is_replaced(stack: Stack) -> None:
     (before,) = json_lines(stack.compose("ps", "--format", "json"))
-    find = "grep -l --text [m]odels/translator/1/model.py /proc/[0-9]*/cmdline | cut -d / -f 3"
+    # The brackets keep grep and the shell from finding themselves.
+    find = "grep -l --text '[m]odels/translator/1/model.py' /proc/[0-9]*/cmdline | cut -d / -f 3"
     kill = f"kill -KILL $({find})"
     stack.compose("exec", "translator", "sh", "-c", kill)
     deadline = time.monotonic() + 30

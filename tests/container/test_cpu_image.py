@@ -108,6 +108,7 @@ def test_a_stop_reaches_what_runs_before_the_server(cpu_image: str, tmp_path: Pa
         (("--shm-size", "16m"), "start it with --shm-size=1g (compose: shm_size: 1g)"),
         (("--env", "DRAGOMAN_ENGINE=tensorrt"), "cuda-bindings is not installed here"),
         (("--env", "DRAGOMAN_ENGINE=abacus"), "engine must be one of onnxruntime, tensorrt"),
+        (("--env", "XDG_CACHE_HOME=/nowhere"), "/tmp/dragoman-10001 is mounted so that no program"),
         (("--tmpfs", "/models"), "it holds no model 'translate'"),
     ],
 )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ OVERLAYS = ("base", "overlays/gpu")
 
 
 def tool(name: str) -> str:
-    found = shutil.which(name)
+    found = shutil.which(name, path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     if found is None:
         pytest.skip(f"{name} is not installed")
     return found

@@ -10,6 +10,7 @@ import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -166,6 +167,6 @@ def test_down_leaves_nothing(stack: Stack) -> None:
     assert left_over() == ""
 
 
-def json_lines(text: str) -> list[dict[str, object]]:
+def json_lines(text: str) -> list[dict[str, Any]]:
     """One JSON value a line."""
     return [json.loads(line) for line in text.splitlines() if line.startswith("{")]

@@ -87,7 +87,7 @@ class Container:
         """Return once it has printed a text; fail the test when it ends or never does."""
         deadline = time.monotonic() + START_SECONDS
         while text not in self.log():
-            assert self.state()["Running"], self.log()
+            assert self.state()["Status"] in ("running", "restarting"), self.log()
             assert time.monotonic() < deadline, f"never printed {text!r}:\n{self.log()}"
             time.sleep(0.1)
 

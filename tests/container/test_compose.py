@@ -135,22 +135,6 @@ def test_prometheus_sees_what_dashboard_and_alerts_ask_for(stack: Stack, tmp_pat
     assert firing <= {"TranslatorRestarted"}
 
 
-def test_a_model_that_dies_is_replaced(stack: Stack) -> None:
-    (before,) = json_lines(stack.compose("ps", "--format", "json"))
-    # The brackets keep grep and the shell from finding themselves.
-    find = "grep -l --text '[m]odels/translator/1/model.py' /proc/[0-9]*/cmdline | cut -d / -f 3"
-    kill = f"kill -KILL $({find})"
-    stack.compose("exec", "translator", "sh", "-c", kill)
-    deadline = time.monotonic() + 30
-    while "died" not in (log := stack.compose("logs", "translator")):
-        assert time.monotonic() < deadline, log
-        time.sleep(0.2)
-    stack.compose("up", "--detach", "--wait", "translator")
-    (after,) = json_lines(stack.compose("ps", "--format", "json"))
-    assert (after["ID"], after["Health"]) == (before["ID"], "healthy")
-    assert post(stack.http, {"text": "Good morning."})[0] == 200
-
-
 @pytest.mark.parametrize("files", [FILES[:2], FILES], ids=["cpu", "gpu"])
 def test_compose_files_are_valid_with_and_without_the_example_of_knobs(
     files: tuple[str, ...],

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.container.docker import CONFINED, Container, docker, post
+from tests.e2e.launched import wait_until
 
 MOST_MEGABYTES = 750
 GRACE_SECONDS = 45
@@ -71,7 +72,7 @@ def test_orphans_are_reaped(server: Container) -> None:
 
 
 def test_a_request_in_flight_is_answered_before_the_stop(cpu_image: str) -> None:
-    texts = [f"There are {n} books on the table, and nobody reads them." for n in range(200)]
+    texts = [f"There are {n} books on the table, and nobody reads them." for n in range(120)]
     answers: list[tuple[int, dict[str, Any]]] = []
     with Container(cpu_image) as container:
         container.wait_for("ready after")
@@ -88,6 +89,19 @@ def test_a_request_in_flight_is_answered_before_the_stop(cpu_image: str) -> None
     ((status, answer),) = answers
     assert status == 200
     assert len(answer["translation"]) == len(texts)
+
+
+def test_a_server_whose_model_dies_ends_and_is_started_anew(cpu_image: str) -> None:
+    # The brackets keep grep and the shell from finding themselves.
+    find = "grep -l --text '[m]odels/translator/1/model.py' /proc/[0-9]*/cmdline | cut -d / -f 3"
+    # Triton waits for its dead model until the time to stop is over.
+    arguments = ("--exit-timeout", "1")
+    with Container(cpu_image, ("--restart", "unless-stopped"), arguments) as container:
+        container.wait_for("ready after")
+        container.run("sh", "-c", f"kill -KILL $({find})")
+        container.wait_for("a model's Python process")
+        wait_until(lambda: container.log().count("ready after") == 2, "ready again")
+        assert "is well" in container.run("dragoman", "health")
 
 
 def test_a_stop_reaches_what_runs_before_the_server(cpu_image: str, tmp_path: Path) -> None:

@@ -60,6 +60,9 @@ COMMANDS = {
         "serve a model repository over HTTP and gRPC",
         "serving",
     ),
+    "health": Command(
+        "serving.commands.health", "ask a running server for a translation, as a probe", "serving"
+    ),
     "translate": Command(
         "serving.commands.translate", "translate lines of files or standard input", "serving"
     ),

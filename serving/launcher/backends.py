@@ -81,6 +81,9 @@ def _fill(installation: Installation, folder: Path) -> None:
     shutil.copyfile(installation.stub, folder / STUB_NAME)
     # An installer may drop the executable bit; a copy lets us set it.
     (folder / STUB_NAME).chmod(0o755)
+    # Triton would wait for ever for a stub that cannot start.
+    if not os.access(folder / STUB_NAME, os.X_OK):
+        raise PermissionError(f"{folder.parent.parent} is mounted so that no program runs there")
     library = _python_library()
     if library is not None:
         (folder / PYTHON_LIBRARY).symlink_to(library)

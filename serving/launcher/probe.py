@@ -14,8 +14,8 @@ PROBE_TEXT = "Hello."
 CONNECT_TIMEOUT_SECONDS = 2.0
 CANARY_TIMEOUT_SECONDS = 600.0
 BUSY_PAUSE_SECONDS = 0.2
-# A server that is asked too much at once refuses; it is alive, and may translate the next time.
-_BUSY = re.compile(r"\b(overloaded|deadline): ")
+_OVERLOADED = re.compile(r"\boverloaded: |Exceeds maximum queue size|Request timeout expired")
+_LATE = re.compile(r"\bdeadline: ")
 
 
 def is_ready(endpoint: Endpoint) -> bool:
@@ -27,11 +27,38 @@ def is_ready(endpoint: Endpoint) -> bool:
         return False
 
 
+def canary_fault(endpoint: Endpoint, timeout: float, ensemble: str = ENSEMBLE) -> str | None:
+    """Ask for a translation; returns why there was none.
+
+    A server can say that it is ready when its models are dead; an answer proves the whole way.
+
+    Args:
+        endpoint: of HTTP.
+        timeout: seconds without an answer that count as a fault.
+        ensemble: that translates.
+    """
+    body = json.dumps({"text": PROBE_TEXT}).encode()
+    path = f"/v2/models/{ensemble}/generate"
+    try:
+        status, answer = endpoint.request("POST", path, timeout, body)
+    except TimeoutError:
+        return f"no answer within {timeout:g} s"
+    except FAULTS as error:
+        return str(error) or type(error).__name__
+    text = answer.decode(errors="replace")
+    is_translated = status == 200 and '"translation":"' in text
+    return None if is_translated else f"HTTP {status}: {text}"
+
+
+def is_overload(fault: str) -> bool:
+    """Whether the server was well, but had too much to do: starting it anew would help nobody."""
+    return _OVERLOADED.search(fault) is not None
+
+
 class Canary(threading.Thread):
     """One translation by an ensemble, asked for in the background once it is started.
 
-    A server can say that it is ready when its models are dead; an answer proves the whole way.
-    While the server refuses for want of room, the canary asks again, `timeout` seconds in all.
+    While the server has too much to do, the canary asks again, `timeout` seconds in all.
 
     Attributes:
         fault: why there was no translation; None where there was one, or none yet.
@@ -45,25 +72,16 @@ class Canary(threading.Thread):
     ) -> None:
         super().__init__(daemon=True)
         self.fault: str | None = None
-        self._endpoint = endpoint
-        self._path = f"/v2/models/{ensemble}/generate"
-        self._timeout = timeout
+        self._endpoint, self._ensemble, self._timeout = endpoint, ensemble, timeout
 
     def run(self) -> None:
         """Ask, and note the fault."""
         deadline = time.monotonic() + self._timeout
         while True:
-            fault = self._ask(max(deadline - time.monotonic(), 0.1))
-            is_busy = fault is not None and _BUSY.search(fault) is not None
+            left = max(deadline - time.monotonic(), 0.1)
+            fault = canary_fault(self._endpoint, left, self._ensemble)
+            is_busy = fault is not None and (is_overload(fault) or _LATE.search(fault) is not None)
             if not is_busy or time.monotonic() + BUSY_PAUSE_SECONDS > deadline:
                 self.fault = fault
                 return
             time.sleep(BUSY_PAUSE_SECONDS)
-
-    def _ask(self, timeout: float) -> str | None:
-        body = json.dumps({"text": PROBE_TEXT}).encode()
-        try:
-            status, answer = self._endpoint.request("POST", self._path, timeout, body)
-        except FAULTS as error:
-            return str(error) or type(error).__name__
-        return None if status == 200 else answer.decode(errors="replace")

@@ -6,10 +6,8 @@ in a process of their own.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -17,9 +15,10 @@ from typing import Any
 
 import pytest
 
+from tests.parity.tensorrt_stubs import make_stubs
+
 ROOT = Path(__file__).parents[2]
 SOURCES = [path for name in ("export", "serving") for path in sorted((ROOT / name).rglob("*.py"))]
-LIBRARIES = ("libnvinfer.so.11", "libnvinfer_plugin.so.11", "libnvonnxparser.so.11")
 
 WRONG = """\
 def build(trt, cudart, network: trt.INetworkDefinition):
@@ -49,21 +48,7 @@ FAULTS = [
 def stubs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Libraries that define what the bindings need of TensorRT's, and do nothing."""
     folder = tmp_path_factory.mktemp("stubs")
-    spec = importlib.util.find_spec("tensorrt_bindings")
-    assert spec is not None
-    assert spec.origin is not None
-    (extension,) = Path(spec.origin).parent.glob("tensorrt*.so")
-    listing = subprocess.run(
-        ["nm", "-D", "--undefined-only", extension], capture_output=True, text=True, check=True
-    ).stdout
-    names = re.findall(r" U (\w+)$", listing, re.MULTILINE)  # a library's version follows others
-    ours = [name for name in names if not re.match(r"_?Py", name)]
-    source = folder / "stubs.c"
-    source.write_text("".join(f"void *{name}(void) {{ return 0; }}\n" for name in ours))
-    for index, library in enumerate(LIBRARIES):
-        content = [str(source)] if index == 0 else ["-x", "c", os.devnull]
-        command = ["cc", "-shared", "-fPIC", f"-Wl,-soname,{library}", "-o", library, *content]
-        subprocess.run(command, cwd=folder, check=True)
+    make_stubs(folder)
     return folder
 
 

@@ -137,6 +137,6 @@ class TranslatorService:
             log_ended(self._triton, self._model, ended)
 
     def _end_process(self) -> None:
-        self._publish()
         time.sleep(GRACE_SECONDS)
+        self._publish()  # that nothing is open: the launcher need not end the server
         os._exit(EXIT_STATUS)

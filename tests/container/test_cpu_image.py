@@ -91,15 +91,26 @@ def test_a_request_in_flight_is_answered_before_the_stop(cpu_image: str) -> None
     assert len(answer["translation"]) == len(texts)
 
 
-def test_a_server_whose_model_dies_ends_and_is_started_anew(cpu_image: str) -> None:
-    # The brackets keep grep and the shell from finding themselves.
-    find = "grep -l --text '[m]odels/translator/1/model.py' /proc/[0-9]*/cmdline | cut -d / -f 3"
-    # Triton waits for its dead model until the time to stop is over.
-    arguments = ("--exit-timeout", "1")
+# The brackets keep grep and the shell from finding themselves.
+KILL_TRANSLATOR = (
+    "kill -KILL $(grep -l --text '[m]odels/translator/1/model.py' /proc/[0-9]*/cmdline"
+    " | cut -d / -f 3)"
+)
+
+
+def test_a_model_that_dies_is_brought_back(server: Container) -> None:
+    server.run("sh", "-c", KILL_TRANSLATOR)
+    server.wait_for("translates again")
+    assert "is well" in server.run("dragoman", "health")
+    assert "started the server anew" not in server.log()
+
+
+def test_a_server_that_gives_up_is_started_anew(cpu_image: str) -> None:
+    arguments = ("--max-recoveries", "0")
     with Container(cpu_image, ("--restart", "unless-stopped"), arguments) as container:
         container.wait_for("ready after")
-        container.run("sh", "-c", f"kill -KILL $({find})")
-        container.wait_for("a model's Python process")
+        container.run("sh", "-c", KILL_TRANSLATOR)
+        container.wait_for("giving up")
         wait_until(lambda: container.log().count("ready after") == 2, "ready again")
         assert "is well" in container.run("dragoman", "health")
 

@@ -199,10 +199,10 @@ def test_a_server_is_quiet_when_nothing_works_and_nothing_can_be_answered() -> N
     assert readings.index(True) == BLIND_READINGS
     for unanswered, models in ((1, {1: 5}), (0, {1: 6})):
         quiet = Quiet()
-        seen = [quiet.observe(n, {1: 5} if n % 2 else models, unanswered) for n in range(20)]
+        seen = [quiet.observe(n, {1: 5} if n % 2 else models, unanswered) for n in range(40)]
         assert any(seen) is False
     busy = Quiet()
-    assert not any(busy.observe(10 * n, {1: 5}, 0) for n in range(20))
+    assert not any(busy.observe(10 * n, {1: 5}, 0) for n in range(40))
 
 
 def test_vitals_tell_a_stopped_a_busy_and_a_dead_process() -> None:

@@ -15,8 +15,9 @@ from serving.launcher.served_model import ServedModel
 from serving.launcher.vitals import Vitals, vitals_of
 
 READING_POLLS = 3
-QUIET_READINGS = 4
-BLIND_READINGS = 12
+QUIET_READINGS = 8
+"""More than the second that Triton sleeps between the steps of its own stop: let it be first."""
+BLIND_READINGS = 16
 """The same, in readings, where the metrics cannot be read."""
 SERVER_TICKS = 3
 """CPU time that the server may use between two readings, which cost it some; clock ticks."""

@@ -27,21 +27,19 @@ class Limits:
 
 
 class HangJudge:
-    """Judges one process by its vitals and by the question that it should answer.
-
-    Attributes:
-        unanswered: for how many polls the present question has been waiting.
-    """
+    """Judges one process by its vitals and by the question that it should answer."""
 
     def __init__(self, limits: Limits | None = None) -> None:
         self._limits = limits or Limits()
         self._stopped = 0
         self._silent = 0
-        self.unanswered = 0
+        self._unanswered = 0
         self._question: int | None = None
         self._cpu_ticks: int | None = None
 
-    def judge(self, vitals: Vitals, question: int | None, is_fair: bool) -> str | None:
+    def judge(
+        self, vitals: Vitals, question: int | None, is_fair: bool, has_worked: bool = False
+    ) -> str | None:
         """Return why the process hangs, None while it does not.
 
         Args:
@@ -49,31 +47,29 @@ class HangJudge:
             question: the number of the question that is unanswered now.
             is_fair: whether the way to the process is open; a question that is held up elsewhere
                 tells nothing.
+            has_worked: whether it has answered others since the last poll; ours may be
+                in a queue.
         """
-        waits = self.is_in_doubt(question)
+        waits = self.is_in_doubt(question) and not has_worked
         is_idle = vitals.cpu_ticks == self._cpu_ticks and not vitals.is_busy
         self._question, self._cpu_ticks = question, vitals.cpu_ticks
         if vitals.is_traced:
-            self._stopped = self._silent = self.unanswered = 0
+            self._stopped = self._silent = self._unanswered = 0
             return None
         self._stopped = self._stopped + 1 if vitals.is_stopped else 0
         self._silent = self._silent + is_fair if waits and is_idle else 0
-        self.unanswered = self.unanswered + is_fair if waits else 0
+        self._unanswered = self._unanswered + is_fair if waits else 0
         return self._verdict()
 
     def is_in_doubt(self, question: int | None) -> bool:
         """Whether this question was unanswered at the last poll as well."""
         return question is not None and question == self._question
 
-    def forgive(self) -> None:
-        """Begin to wait for an answer anew: the process is known to work."""
-        self.unanswered = 0
-
     def _verdict(self) -> str | None:
         if self._stopped >= self._limits.stopped:
             return "was stopped by a signal"
         if self._silent >= self._limits.silent:
             return "neither answers nor works"
-        if self.unanswered >= self._limits.unanswered:
-            return f"has not answered for {self.unanswered * POLL_SECONDS:.0f} s"
+        if self._unanswered >= self._limits.unanswered:
+            return f"has not answered for {self._unanswered * POLL_SECONDS:.0f} s"
         return None

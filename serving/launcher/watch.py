@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from serving.launcher.endpoint import FAULTS, Endpoint
-from serving.launcher.hang import PATIENT_POLLS, HangJudge, Limits
+from serving.launcher.hang import HangJudge, Limits
 from serving.launcher.pinger import Pinger, model_pinger, server_pinger
 from serving.launcher.process import ServerProcess
 from serving.launcher.recovery import Fault
@@ -53,7 +53,7 @@ class Watch:
         self._server_judge = HangJudge(SERVER_LIMITS)
         self._judges = {pid: HangJudge() for pids in self.processes.values() for pid in pids}
         self._answers = 0
-        self._executions: dict[str, int | None] = {}
+        self._model_answers: dict[str, int] = {}
         for pinger in self._all_pingers():
             pinger.start()
 
@@ -115,12 +115,10 @@ class Watch:
             if vitals is None:
                 continue
             is_fair = server_answers and not (in_doubt and self._is_held_up())
-            verdict = judge.judge(vitals, question, is_fair)
-            if judge.unanswered == PATIENT_POLLS // 2:
-                self._executions[model] = self._executions_of(model)
-            if judge.unanswered == PATIENT_POLLS and self._has_worked(model):
-                judge.forgive()
-            elif verdict:
+            # Of several processes, another may have done the work.
+            has_worked = in_doubt and is_fair and len(pids) == 1 and self._has_worked(model)
+            verdict = judge.judge(vitals, question, is_fair, has_worked)
+            if verdict is not None:
                 found[pid] = verdict
         return found
 
@@ -133,17 +131,18 @@ class Watch:
         return server is None or server.is_busy or others_wait_for_a_cpu()
 
     def _has_worked(self, model: str) -> bool:
-        """Whether a model whose answer we wait for has answered others: it has a long queue."""
-        before, now = self._executions.get(model), self._executions_of(model)
-        return before is not None and now is not None and now > before
-
-    def _executions_of(self, model: str) -> int | None:
-        path = f"/v2/models/{model}/stats"
+        """Whether the model has answered anybody since this was last asked."""
         try:
+            path = f"/v2/models/{model}/stats"
             answer = self._endpoint.json(path, STATISTICS_TIMEOUT_SECONDS)
-            return sum(int(one["execution_count"]) for one in answer["model_stats"])
+            counts = [one["inference_stats"] for one in answer["model_stats"]]
+            answers = sum(
+                int(one["success"]["count"]) + int(one["fail"]["count"]) for one in counts
+            )
         except (*FAULTS, KeyError, ValueError):
-            return None
+            return False
+        before, self._model_answers[model] = self._model_answers.get(model), answers
+        return before is not None and answers != before
 
     def _all_pingers(self) -> list[Pinger]:
         return [self._server_pinger, *self._pingers.values()]

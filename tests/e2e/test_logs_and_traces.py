@@ -70,6 +70,8 @@ def test_everything_is_json_and_a_request_is_traced(tmp_path: Path, receiver: Re
         ask_within_a_trace(server)
         os.kill(server.process_of("preprocess"), signal.SIGKILL)
         wait_until(lambda: "translates again" in server.output(), "recovery")
+        # Triton sends every 5 seconds.
+        wait_until(lambda: TRACE in {span["traceId"] for span in receiver.spans}, "spans")
         assert server.stop(signal.SIGTERM) == 0
         shown = [json.loads(line) for line in server.output().splitlines()]
     written = [json.loads(line) for line in log.read_text().splitlines()]

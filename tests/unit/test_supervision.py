@@ -66,13 +66,18 @@ def test_work_and_answers_begin_the_count_anew() -> None:
     assert polls_until_hung(judge, [(vitals(6), 8, True)]) == 1
 
 
-def test_an_endless_loop_is_a_hang_after_long_and_forgiven_work_is_not() -> None:
+def test_an_endless_loop_is_a_hang_after_long() -> None:
     busy = [(vitals(tick, "R"), 7, True) for tick in range(2 * PATIENT_POLLS)]
     assert polls_until_hung(HangJudge(), busy) == PATIENT_POLLS + 1
+
+
+def test_a_question_in_a_long_queue_may_wait_while_others_are_answered() -> None:
     judge = HangJudge()
-    assert polls_until_hung(judge, busy[:PATIENT_POLLS]) == 0
-    judge.forgive()
-    assert polls_until_hung(judge, busy[:PATIENT_POLLS]) == PATIENT_POLLS
+    for number in range(3 * PATIENT_POLLS):
+        works = number % SILENT_POLLS == 0
+        assert judge.judge(vitals(5), 7, is_fair=True, has_worked=works) is None
+    found = [judge.judge(vitals(5), 7, is_fair=True) for _ in range(SILENT_POLLS)]
+    assert found[-1] == "neither answers nor works"
 
 
 def config(name: str, interface: Interface) -> ServedModel:
@@ -194,10 +199,10 @@ def test_a_server_is_quiet_when_nothing_works_and_nothing_can_be_answered() -> N
     assert readings.index(True) == BLIND_READINGS
     for unanswered, models in ((1, {1: 5}), (0, {1: 6})):
         quiet = Quiet()
-        seen = [quiet.observe(n, {1: 5} if n % 2 else models, unanswered) for n in range(20)]
+        seen = [quiet.observe(n, {1: 5} if n % 2 else models, unanswered) for n in range(40)]
         assert any(seen) is False
     busy = Quiet()
-    assert not any(busy.observe(10 * n, {1: 5}, 0) for n in range(20))
+    assert not any(busy.observe(10 * n, {1: 5}, 0) for n in range(40))
 
 
 def test_vitals_tell_a_stopped_a_busy_and_a_dead_process() -> None:

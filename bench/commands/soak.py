@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         metavar="RATE",
         help="sentences a second that the server holds (default: search for it); the load is "
-        f"{LOAD_SHARE:.0%} of it",
+        f"{100 * LOAD_SHARE:.0f} %% of it",
     )
     parser.add_argument("--seed", type=int, default=1, help="of arrivals (default: 1)")
     parser.add_argument(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.commands.bench import SUBCOMMANDS
 from serving import cli
 
 ROOT = Path(__file__).parents[2]
@@ -40,6 +41,15 @@ def test_every_command_has_help_with_examples(
     with pytest.raises(SystemExit, match="0"):
         cli.main([name, "--help"])
     assert f"dragoman {name}" in capsys.readouterr().out.partition("examples:")[2]
+
+
+@pytest.mark.parametrize("name", SUBCOMMANDS)
+def test_every_measurement_has_help_with_examples(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        cli.main(["bench", name, "--help"])
+    assert f"dragoman bench {name}" in capsys.readouterr().out.partition("examples:")[2]
 
 
 @pytest.mark.parametrize("arguments", [[], ["fly"], ["translate", "--fly"]])

@@ -20,12 +20,14 @@ _UNREACHED = (
 )
 """In the messages of a gRPC client that calls a server it cannot reach UNAVAILABLE, too."""
 
+_OVERLOADED = ("overloaded: ", "exceeds maximum queue size")
+
 
 class Kind(enum.StrEnum):
     """Why there is no translation."""
 
     OVERLOADED = "overloaded"
-    """The server has too much to do: UNAVAILABLE, HTTP 503."""
+    """The server has too much to do, and says so."""
 
     DEADLINE = "deadline"
     """It took longer than the request may take."""
@@ -74,12 +76,14 @@ def _kind(error: Exception, message: str) -> Kind:
 
 
 def _kind_of_status(status: str, message: str) -> Kind:
-    """Of gRPC's statuses and of HTTP's; over HTTP, Triton says 400 to much."""
+    """Of gRPC's statuses and of HTTP's; over HTTP, Triton says 400 to much, and words tell."""
+    if any(words in message for words in _OVERLOADED):
+        return Kind.OVERLOADED
     if "deadline" in message or status in ("StatusCode.DEADLINE_EXCEEDED", "504"):
         return Kind.DEADLINE
     if status in ("StatusCode.UNAVAILABLE", "503"):
         unreached = any(words in message for words in _UNREACHED)
-        return Kind.CONNECTION if unreached else Kind.OVERLOADED
+        return Kind.CONNECTION if unreached else Kind.OTHER
     if status in ("StatusCode.INVALID_ARGUMENT", "400") and "internal error" not in message:
         return Kind.INVALID
     return Kind.OTHER

@@ -27,8 +27,10 @@ UNREACHED = "failed to connect to all addresses; last error: UNKNOWN: Connection
 @pytest.mark.parametrize(
     ("status", "message", "kind"),
     [
-        ("StatusCode.UNAVAILABLE", "the queue is full", "overloaded"),
-        ("503", "the queue is full", "overloaded"),
+        ("StatusCode.UNAVAILABLE", "in ensemble, overloaded: 9 sentences wait", "overloaded"),
+        ("StatusCode.UNAVAILABLE", "in ensemble, the engine is stuck", "other"),
+        ("400", "in ensemble, overloaded: 9 sentences wait", "overloaded"),
+        ("503", "in ensemble, Exceeds maximum queue size", "overloaded"),
         ("StatusCode.UNAVAILABLE", UNREACHED, "connection"),
         ("StatusCode.UNAVAILABLE", "Socket closed", "connection"),
         ("StatusCode.DEADLINE_EXCEEDED", "Deadline Exceeded", "deadline"),

@@ -213,7 +213,7 @@ def check_group(group: Sequence[Sentence[int]], rows: int, tokens: int, anyway: 
 
 @settings(deadline=None, derandomize=True)
 @given(
-    sizes=st.lists(st.integers(1, 80), min_size=1, max_size=6),
+    sizes=st.lists(st.integers(1, 40), min_size=1, max_size=6),
     taken=st.integers(0, 40),
     dropped=st.sets(st.integers(0, 5)),
     new=st.integers(1, 40),
@@ -231,7 +231,7 @@ def test_what_is_ahead_bounds_what_is_served_before(
     added = request("new", new)
     ahead, others = waiting.ahead(added), len(waiting)
     assert ahead <= others
-    assert waiting.ahead(request("huge", 10_000)) == others
+    assert waiting.ahead(request("huge", 1_000)) == others
     waiting.add("new", added)
     served = [take_one(waiting) for _ in range(len(waiting))]
     last = max(place for place, name in enumerate(served) if name == "new")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import time
 from collections.abc import Sequence
 from concurrent.futures import Future
 from functools import partial
@@ -23,6 +24,12 @@ GROUP = 16
 IN_FLIGHT = 16
 """Requests that are out at one time."""
 
+OVERLOADED = "overloaded: "
+"""Begins what a server says that may be asked again later."""
+
+FIRST_PAUSE_SECONDS = 0.25
+LONGEST_PAUSE_SECONDS = 4.0
+
 _OPTIONS = (
     ("beam_size", np.int32, "INT32"),
     ("length_penalty", np.float32, "FP32"),
@@ -38,7 +45,8 @@ class TritonTranslator:
 
         Args:
             address: host:port of the gRPC endpoint.
-            timeout: seconds that one request may take.
+            timeout: seconds that one request may take, and for which one that an overloaded
+                server refuses is sent again.
         """
         self._address = address
         self._timeout = timeout
@@ -55,11 +63,11 @@ class TritonTranslator:
         Raises:
             DragomanError: the server cannot be reached or refuses a text; it says why.
         """
-        pending: collections.deque[tuple[int, Future[Any]]] = collections.deque()
+        pending: collections.deque[tuple[Sequence[str], Future[Any]]] = collections.deque()
         found: list[list[Translation]] = []
         for start in range(0, len(texts), GROUP):
             group = texts[start : start + GROUP]
-            pending.append((len(group), self._send(group, options)))
+            pending.append((group, self._send(group, options)))
             if len(pending) >= IN_FLIGHT:
                 found += self._receive(*pending.popleft(), options, on_done)
         while pending:
@@ -77,22 +85,35 @@ class TritonTranslator:
 
     def _receive(
         self,
-        count: int,
+        group: Sequence[str],
         pending: Future[Any],
         options: DecodingOptions,
         on_done: OnDone | None,
     ) -> list[list[Translation]]:
-        try:
-            result = pending.result()
-        except InferenceServerException as error:
-            raise DragomanError(f"{self._address}: {error.message()}") from error
+        result = self._patient_result(group, pending, options)
         texts = [value.decode("utf-8") for value in result.as_numpy("translation")]
         scores = result.as_numpy("score").tolist()
         if on_done:
-            on_done(count)
+            on_done(len(group))
         flat = [Translation(*pair) for pair in zip(texts, scores, strict=True)]
         width = options.n_best
         return [flat[i : i + width] for i in range(0, len(flat), width)]
+
+    def _patient_result(
+        self, group: Sequence[str], pending: Future[Any], options: DecodingOptions
+    ) -> Any:
+        """The answer; while the server has too much to do, the group is sent again and again."""
+        until, pause = time.monotonic() + self._timeout, FIRST_PAUSE_SECONDS
+        while True:
+            try:
+                return pending.result()
+            except InferenceServerException as error:
+                message = str(error.message())
+                if OVERLOADED not in message or time.monotonic() + pause > until:
+                    raise DragomanError(f"{self._address}: {message}") from error
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+            pending = self._send(group, options)
 
 
 def _resolve(future: Future[Any], result: Any, error: Exception | None) -> None:

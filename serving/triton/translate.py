@@ -69,11 +69,18 @@ class Translator:
         """
         opened = OpenRequest(request.get_response_sender())
         submit = partial(self._submit, request, opened)
-        if request.request_id() == PING_ID:  # the launcher's question, no client's request
+        if self._is_ping(request):
             answer_later(self._triton, opened, submit, answered=_forget)
             return
         self._open.add(opened)
         answer_later(self._triton, opened, submit, answered=partial(self._close, opened))
+
+    def _is_ping(self, request: Request) -> bool:
+        """Whether it is the launcher's question: it has its id, and nothing to translate."""
+        if request.request_id() != PING_ID:
+            return False
+        lengths = self._triton.get_input_tensor_by_name(request, "lengths")
+        return lengths is not None and not lengths.as_numpy().any()
 
     def _submit(self, request: Request, opened: OpenRequest) -> Pending[Translations]:
         opened.id = request.request_id()

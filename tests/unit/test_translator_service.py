@@ -128,10 +128,13 @@ def test_a_ping_is_answered_at_once_and_counted_nowhere(held: Held) -> None:
     ((answer, _),) = ping.sent
     assert answer.error is None
     assert len(held.service._open) == 1
+    no_ping = held.send([9, EOS], name=PING_ID)
+    assert len(held.service._open) == 2, "its id alone makes no ping"
     held.go_on.set()
-    wait_for(lambda: flying.sent and held.value("requests_total", outcome="ok"))
-    assert held.value("requests_total", outcome="ok") == 1
-    assert len(held.triton.lines) == 1
+    wait_for(lambda: held.value("requests_total", outcome="ok") == 2)
+    assert flying.sent
+    assert no_ping.sent
+    assert len(held.triton.lines) == 2
 
 
 def test_metrics_are_changed_one_at_a_time() -> None:

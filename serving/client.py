@@ -13,7 +13,7 @@ import numpy as np
 import tritonclient.grpc as grpc
 from tritonclient.utils import InferenceServerException
 
-from serving.errors import DragomanError
+from serving.errors import OVERLOADED, DragomanError
 from serving.options import DecodingOptions
 from serving.translator import OnDone, Translation
 
@@ -23,9 +23,6 @@ GROUP = 16
 
 IN_FLIGHT = 16
 """Requests that are out at one time."""
-
-OVERLOADED = "overloaded: "
-"""Begins what a server says that may be asked again later."""
 
 FIRST_PAUSE_SECONDS = 0.25
 LONGEST_PAUSE_SECONDS = 4.0

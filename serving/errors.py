@@ -13,6 +13,14 @@ class ConfigError(DragomanError):
     """A configuration holds an unknown key or an impossible value."""
 
 
+OVERLOADED = "overloaded: "
+"""Begins the message of an OverloadError. Clients go by it: over HTTP, Triton 2.51 gives every
+error of `generate` the same status."""
+
+DEADLINE = "deadline: "
+"""Begins the message of a DeadlineError, for the same reason."""
+
+
 class RequestError(DragomanError, ValueError):
     """A request cannot be translated as it stands; the message names the fault."""
 

@@ -18,7 +18,7 @@ from typing import Self
 
 from serving.batch import Hypothesis, Sentence
 from serving.engine import Engine
-from serving.errors import DragomanError, EngineError, OverloadError, RequestError
+from serving.errors import OVERLOADED, DragomanError, EngineError, OverloadError, RequestError
 from serving.options import MAX_SOURCE_TOKENS, DecodingOptions
 from serving.waiting import Waiting
 from serving.worker import Counters, Group, Place, Request, Translations, Worker, fail
@@ -203,7 +203,7 @@ class Scheduler:
         ahead = self._waiting.ahead(new)
         if ahead < self._queue:
             return None
-        return OverloadError(f"overloaded: {ahead:,} sentences wait before it; try again later")
+        return OverloadError(f"{OVERLOADED}{ahead:,} sentences wait before it; try again later")
 
     def _worker_ended(self, error: Exception) -> None:
         """No request may be left without an answer."""

@@ -12,7 +12,7 @@ from typing import Self
 from bench.served.server import HOST, free_ports
 from serving.errors import DragomanError
 from serving.launcher.settings import EXIT_TIMEOUT_SECONDS, READY_TIMEOUT_SECONDS
-from serving.launcher.vitals import children_of
+from serving.launcher.vitals import children_of, command_of, model_of
 
 LAUNCHER, SERVER = "launcher", "tritonserver"
 READY = "ready after"
@@ -43,6 +43,7 @@ class ServeProcess:
         options = [f"--{name}-port={port}" for name, port in names]
         self._command = [sys.executable, "-m", "serving.cli", "serve", str(repository), *options]
         self._log = log
+        self._repository = repository.resolve()
         self._process: subprocess.Popen[bytes]
 
     def __enter__(self) -> Self:
@@ -66,7 +67,8 @@ class ServeProcess:
         for server in children_of(self._process.pid):
             found[SERVER] = server
             for child in children_of(server):
-                found[_model(child)] = child
+                name = model_of(command_of(child), self._repository)
+                found[name or f"process {child}"] = child
         return found
 
     def _wait_until_ready(self) -> None:
@@ -85,13 +87,3 @@ class ServeProcess:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-
-
-def _model(pid: int) -> str:
-    """The model whose Python runs in a process; its arguments name the model's file."""
-    try:
-        words = Path(f"/proc/{pid}/cmdline").read_text("utf-8", errors="replace").split("\0")
-    except OSError:
-        words = []
-    paths = [Path(word) for word in words if word.endswith("model.py")]
-    return paths[0].parent.parent.name if paths else f"process {pid}"

@@ -7,6 +7,7 @@ import re
 import threading
 import time
 
+from serving.errors import DEADLINE, OVERLOADED
 from serving.launcher.endpoint import FAULTS, Endpoint
 from serving.launcher.preflight import ENSEMBLE
 
@@ -14,8 +15,8 @@ PROBE_TEXT = "Hello."
 CONNECT_TIMEOUT_SECONDS = 2.0
 CANARY_TIMEOUT_SECONDS = 600.0
 BUSY_PAUSE_SECONDS = 0.2
-_OVERLOADED = re.compile(r"\boverloaded: |Exceeds maximum queue size|Request timeout expired")
-_LATE = re.compile(r"\bdeadline: ")
+_OVERLOADED = re.compile(rf"\b{OVERLOADED}|Exceeds maximum queue size|Request timeout expired")
+_LATE = re.compile(rf"\b{DEADLINE}")
 
 
 def is_ready(endpoint: Endpoint) -> bool:

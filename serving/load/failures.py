@@ -7,6 +7,8 @@ import enum
 
 from tritonclient.utils import InferenceServerException
 
+from serving.errors import OVERLOADED
+
 MESSAGE_CHARACTERS = 300
 """What is kept of a message."""
 
@@ -20,7 +22,7 @@ _UNREACHED = (
 )
 """In the messages of a gRPC client that calls a server it cannot reach UNAVAILABLE, too."""
 
-_OVERLOADED = ("overloaded: ", "exceeds maximum queue size")
+_OVERLOADED = (OVERLOADED, "exceeds maximum queue size")
 
 
 class Kind(enum.StrEnum):

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from typing import Any
 
-from serving.errors import DeadlineError
+from serving.errors import DEADLINE, DeadlineError
 from serving.triton.interface import ResponseSender
 
 ASKED_AT_ONCE = 16
@@ -71,7 +71,7 @@ class OpenRequest:
         """End it where its time is over."""
         future = self.future
         if future is not None and now - self.arrived > self.seconds:
-            message = f"deadline: not translated within {self.seconds:g} s"
+            message = f"{DEADLINE}not translated within {self.seconds:g} s"
             with contextlib.suppress(InvalidStateError):  # answered just now
                 future.set_exception(DeadlineError(message))
 

@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 import tritonclient.grpc
 
+from bench.served.server import free_ports
 from serving import cli
 from tests.container.docker import docker, post
 from tests.container.watching import Watching
-from tests.e2e.launched import free_ports
 from tests.monitoring import (
     GPU_METRICS,
     TRANSLATOR_METRICS,

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import pytest
 
-from tests.e2e.launched import free_ports
+from bench.served.server import free_ports
 from tests.monitoring import PROMETHEUS
 
 WAIT_SECONDS = 30.0

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,19 +14,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+from bench.served.server import free_ports
+
 ROOT = Path(__file__).resolve().parents[2]
 REPOSITORY = ROOT / "model_repository"
 STEP_SECONDS = 60.0
 """Longest wait for any one thing; far more than it takes."""
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports on which nothing listens now."""
-    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [int(probe.getsockname()[1]) for probe in probes]
-    for probe in probes:
-        probe.close()
-    return ports
 
 
 def serve_command(*arguments: str) -> list[str]:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from bench.served.server import free_ports
 from tests.e2e.launched import (
     REPOSITORY,
     LaunchedServer,
-    free_ports,
     is_running,
     run_serve,
     wait_until,

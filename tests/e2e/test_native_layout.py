@@ -15,10 +15,11 @@ from typing import Any
 import pytest
 
 from bench.native.stand_in import let_python_stand_in
+from bench.served.server import free_ports
 from export.native.repository import with_parameter, write_native
 from export.onnx_graphs import export_graphs
 from serving.bundle import Bundle
-from tests.e2e.launched import REPOSITORY, LaunchedServer, free_ports, run_serve
+from tests.e2e.launched import REPOSITORY, LaunchedServer, run_serve
 from tests.e2e.test_in_flight import BAD, GOOD
 from tests.parity.shipped import BUNDLE, torch_transformer
 

@@ -75,11 +75,20 @@ def load_model(folder: Path) -> TranslationModel:
     except (OSError, ValueError) as error:
         raise DragomanError(f"no checkpoint can be read from {folder}: {error}") from error
     model = build_model(ModelConfig.from_dict(values, str(folder / CONFIG)))
+    begin_with(model, folder)
+    return model.eval()
+
+
+def begin_with(model: TranslationModel, folder: Path) -> None:
+    """Give a model the weights of a checkpoint.
+
+    Raises:
+        DragomanError: there is no readable checkpoint, or it is of a model of other sizes.
+    """
     try:
         model.load_state_dict(load_weights(folder))
     except RuntimeError as error:
-        raise DragomanError(f"{folder}: weights do not fit {CONFIG}: {error}") from error
-    return model.eval()
+        raise DragomanError(f"the weights of {folder} do not fit the model: {error}") from error
 
 
 def load_transformer(folder: Path) -> Transformer:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import yaml
 
 from model.config import ModelConfig
+from model.data.augmentation.config import AugmentationConfig
 from model.data.vocabulary import VocabularyConfig
 from model.evaluation import TOKENIZERS
 from model.strict import load, plain
@@ -113,6 +114,8 @@ class TrainingConfig:
         output: the run's folder.
         train: pairs to learn from; those of a prepared folder come with its vocabulary.
         validation_set: pairs to validate on.
+        initial: a checkpoint whose weights and vocabulary the run begins with; null draws new
+            ones.
         seed: of weights, order and dropout.
         threads: CPU threads a process; null for one a core.
         device: `auto` takes a GPU if there is one.
@@ -121,10 +124,12 @@ class TrainingConfig:
     output: Path
     train: PairFiles | PreparedPairs
     validation_set: PairFiles
+    initial: Path | None = None
     seed: int = 1
     threads: int | None = None
     device: Literal["auto", "cpu", "cuda"] = "auto"
     vocabulary: VocabularyConfig = dataclasses.field(default_factory=VocabularyConfig)
+    augmentation: AugmentationConfig = dataclasses.field(default_factory=AugmentationConfig)
     model: ModelConfig = dataclasses.field(default_factory=ModelConfig)
     optimisation: OptimisationConfig = dataclasses.field(default_factory=OptimisationConfig)
     checkpoints: CheckpointConfig = dataclasses.field(default_factory=CheckpointConfig)
@@ -133,6 +138,11 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         if isinstance(self.train, PreparedPairs):
             _check_prepared_vocabulary(self.vocabulary)
+            if self.augmentation.any or self.initial:
+                raise ConfigError(
+                    "augmentation and initial change or tokenise the text anew, which "
+                    "train.prepared has not; take train.source and train.target"
+                )
         if self.model.vocab_size != self.vocabulary.size:
             fixed = dataclasses.replace(self.model, vocab_size=self.vocabulary.size)
             object.__setattr__(self, "model", fixed)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import logging
 from pathlib import Path
 from typing import Protocol
 
+from model.data.augmentation.augmenter import Augmenter
 from model.data.batches import Pairs
 from model.data.corpus import Corpus
 from model.data.prepared import MANIFEST, PreparedFolder
 from model.data.tokenised import sample, tokenise
-from model.data.vocabulary import VocabularyConfig, train_vocabulary
+from model.data.vocabulary import VocabularyConfig, placeholder, train_vocabulary
 from model.training.config import PreparedPairs, TrainingConfig
 from serving.atomic import copy_file
 from serving.errors import ConfigError
@@ -33,27 +35,40 @@ class PairSource(Protocol):
 
 
 class TextSource:
-    """Text that is tokenised in memory; anew each epoch where BPE-dropout is on."""
+    """Text that is tokenised in memory; anew each epoch where anything of it is drawn."""
 
-    def __init__(self, corpus: Corpus, config: VocabularyConfig, seed: int) -> None:
-        self._corpus, self._config, self._seed = corpus, config, seed
+    def __init__(self, corpus: Corpus, config: TrainingConfig) -> None:
+        self._corpus, self._config = corpus, config
         self._fixed: Pairs | None = None
 
     def provide_vocabulary(self, folder: Path) -> None:
-        """Learn the vocabulary from the text."""
-        path = folder / VOCABULARY
-        if not path.exists():
-            log.info("learning %d pieces from %d pairs", self._config.size, len(self._corpus))
-            train_vocabulary(self._corpus, self._config, path)
+        """Take that of the initial checkpoint, or learn one from the text."""
+        path, vocabulary = folder / VOCABULARY, self._config.vocabulary
+        if path.exists():
+            return
+        if self._config.initial:
+            copy_file(self._config.initial / VOCABULARY, path)
+            return
+        log.info("learning %d pieces from %d pairs", vocabulary.size, len(self._corpus))
+        train_vocabulary(self._corpus, vocabulary, path)
 
     def pairs(self, text: TextProcessor, epoch: int) -> Pairs:
         """The text as ids."""
-        dropout = self._config.dropout
+        dropout = self._config.vocabulary.dropout
+        if not dropout and not self._config.augmentation.any:
+            self._fixed = self._fixed or tokenise(self._corpus, text)
+            return self._fixed
+        corpus = self._augmenter(text).corpus(epoch)
         if dropout:
-            return sample(self._corpus, text, dropout, self._seed * 10_007 + epoch)
-        if self._fixed is None:
-            self._fixed = tokenise(self._corpus, text)
-        return self._fixed
+            return sample(corpus, text, dropout, self._config.seed * 10_007 + epoch)
+        return tokenise(corpus, text)
+
+    @functools.cache  # noqa: B019 - one source and one vocabulary a process
+    def _augmenter(self, text: TextProcessor) -> Augmenter:
+        known = text.piece_ids()
+        names = map(placeholder, range(self._config.vocabulary.placeholders))
+        symbols = [name for name in names if name in known]
+        return Augmenter(self._corpus, self._config.augmentation, symbols, self._config.seed)
 
 
 class PreparedSource:
@@ -93,7 +108,7 @@ def open_pairs(config: TrainingConfig) -> PairSource:
     if isinstance(config.train, PreparedPairs):
         return PreparedSource(PreparedFolder.open(config.train.prepared))
     corpus = Corpus.read(config.train.source, config.train.target)
-    return TextSource(corpus, config.vocabulary, config.seed)
+    return TextSource(corpus, config)
 
 
 def with_prepared_size(config: TrainingConfig) -> TrainingConfig:

@@ -13,7 +13,7 @@ import torch
 
 from model.architectures import build_model
 from model.attention import use_fused_attention
-from model.checkpoint import load_model
+from model.checkpoint import begin_with, load_model
 from model.data.group import Group
 from model.training.config import TrainingConfig, check_resumable
 from model.training.data import TrainingData
@@ -47,6 +47,8 @@ class Trainer:
         if world.device.type == "cuda":  # on a CPU they are no faster at sentence lengths
             use_fused_attention(model)
         self._learner = Learner(model, config.optimisation, config.seed, world)
+        if config.initial and not self._folder.steps():
+            begin_with(model, config.initial)
         self._now = self._folder.restore(self._learner)
 
     @property

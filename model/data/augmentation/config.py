@@ -1,0 +1,39 @@
+"""How much of the training text is changed, and how."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from serving.errors import ConfigError
+
+
+@dataclasses.dataclass(frozen=True)
+class AugmentationConfig:
+    """Shares of the pairs, each from 0 to 1; a pair may be changed in several ways.
+
+    Attributes:
+        symbols: words that translate each other become a reserved symbol on both sides, or
+            symbols are added to both: so the model learns to copy what stands for a placeholder.
+        numbers: numbers that both sides share become others.
+        capitals: both sides in capitals.
+        lowercase: the source without capitals; the target stays.
+        endings: both sides without their final mark.
+        quotes: the source's quotation marks become those of another style; the target's stay.
+    """
+
+    symbols: float = 0.0
+    numbers: float = 0.0
+    capitals: float = 0.0
+    lowercase: float = 0.0
+    endings: float = 0.0
+    quotes: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, share in dataclasses.asdict(self).items():
+            if not 0 <= share <= 1:
+                raise ConfigError(f"augmentation.{name} must be from 0 to 1, not {share}")
+
+    @property
+    def any(self) -> bool:
+        """Whether anything is changed."""
+        return any(dataclasses.asdict(self).values())

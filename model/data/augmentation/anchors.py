@@ -58,7 +58,8 @@ class Anchors:
         ours, theirs = _once(source), _once(target)
         found = []
         for word, place in ours.items():
-            translation = word if _same_everywhere(word) else self._translation.get(word, "")
+            same = word in theirs and _same_everywhere(word)
+            translation = word if same else self._translation.get(word, "")
             common = {word.lower(), translation.lower()} & self._common
             if translation in theirs and (word == translation or not common):
                 found.append(Anchor(place, theirs[translation]))
@@ -66,7 +67,7 @@ class Anchors:
 
 
 def _same_everywhere(word: str) -> bool:
-    """A name or a number, if the other side has it too."""
+    """Whether it is a name or a number, if the other side has it too."""
     return len(word) > 1 and (word[0].isupper() or word[0].isdigit())
 
 

@@ -8,11 +8,9 @@ import re
 Pair = tuple[str, str]
 
 QUOTES = ('""', "“”", "„“", "«»", "»«", "‹›", "‘’", "''", "``", "「」")
-"""Opening and closing marks."""
+"""Opening and closing marks: two characters each."""
 
-_QUOTED = re.compile(
-    "|".join(f"{opening}([^{opening}{closing}]+){closing}" for opening, closing in QUOTES[:4])
-)
+_QUOTED = re.compile("|".join(f"{marks[0]}([^{marks}]+){marks[1]}" for marks in QUOTES[:4]))
 _ENDING = re.compile(r"\s*[.!?…。]+$")
 _NUMBER = re.compile(r"(?<![\d.,])\d+(?![\d.,]*\d)")
 
@@ -34,10 +32,10 @@ def without_ending(source: str, target: str) -> Pair:
 
 def requoted(source: str, target: str, draw: random.Random) -> Pair:
     """Other quotation marks around what the source quotes."""
-    opening, closing = draw.choice(QUOTES)
+    marks = draw.choice(QUOTES)
 
     def other(found: re.Match[str]) -> str:
-        return opening + next(group for group in found.groups() if group) + closing
+        return marks[0] + next(group for group in found.groups() if group) + marks[1]
 
     return _QUOTED.sub(other, source), target
 

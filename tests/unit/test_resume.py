@@ -122,3 +122,19 @@ def test_debris_of_a_killed_save_is_harmless(tmp_path: Path, uninterrupted: Path
     (partial / "model.safetensors").write_bytes(b"half")
     write_config(tmp_path, "debris")
     assert_bit_equal(uninterrupted, finish(config))
+
+
+def test_a_run_begins_with_a_checkpoint_and_augments_anew(
+    tmp_path: Path, uninterrupted: Path
+) -> None:
+    config = write_config(tmp_path, "further", steps=2)
+    text = config.read_text().replace("peak_rate: 0.01", "peak_rate: 1.0e-9")
+    more = f"initial: {uninterrupted / 'averaged'}\naugmentation: {{symbols: 0.5, capitals: 0.2}}\n"
+    config.write_text(text + more)
+    run = finish(config)
+    assert (run / "vocabulary.model").read_bytes() == (
+        uninterrupted / "vocabulary.model"
+    ).read_bytes()
+    before = safetensors.torch.load_file(uninterrupted / "averaged" / "model.safetensors")
+    for name, tensor in safetensors.torch.load_file(run / "averaged" / "model.safetensors").items():
+        torch.testing.assert_close(tensor, before[name], rtol=0, atol=1e-6, msg=name)

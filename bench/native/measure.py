@@ -13,9 +13,10 @@ import tqdm
 import tritonclient.grpc as grpc
 
 from bench.native.repository import OWN, THROUGH_BLS
-from serving.engine import Engine, pad
+from serving.engine import Engine
 from serving.options import DecodingOptions
 from serving.search import search
+from serving.triton.ragged import flatten, split
 
 IN_PROCESS, SERVED, NATIVE = "portable graphs in process", "default engine, served", "through BLS"
 WAYS = (IN_PROCESS, SERVED, NATIVE)
@@ -124,10 +125,10 @@ class CountingEngine:
 
 def batch_inputs(batch: Sequence[Ids], options: DecodingOptions) -> list[Any]:
     """A request for a whole batch."""
-    ids, lengths = pad(batch, 0)
+    ids, lengths = flatten(batch)
     return [
-        _input("ids", ids.astype(np.int32), "INT32"),
-        _input("lengths", lengths.astype(np.int32), "INT32"),
+        _input("ids", ids, "INT32"),
+        _input("lengths", lengths, "INT32"),
         _input("beam_size", np.array([options.beam_size], dtype=np.int32), "INT32"),
         _input("length_penalty", np.array([options.length_penalty], dtype=np.float32), "FP32"),
     ]
@@ -145,4 +146,4 @@ def _differing(one: Any, other: Any) -> int:
 
 def _hypotheses(result: Any) -> list[list[int]]:
     ids, lengths = (result.as_numpy(f"hypothesis_{name}") for name in ("ids", "lengths"))
-    return [row[:length].tolist() for row, length in zip(ids, lengths, strict=True)]
+    return split(ids, lengths)

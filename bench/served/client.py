@@ -39,9 +39,9 @@ class Contestant:
 
 
 def own_inputs(ids: Ids) -> Inputs:
-    """`ids` (1, S), `lengths` (1,), and the options."""
+    """`ids` (S,), `lengths` (1,), and the options."""
     return [
-        _input("ids", np.array([ids], dtype=np.int32), "INT32"),
+        _input("ids", np.array(ids, dtype=np.int32), "INT32"),
         _input("lengths", np.array([len(ids)], dtype=np.int32), "INT32"),
         _input("beam_size", np.array([BEAM_SIZE], dtype=np.int32), "INT32"),
         _input("length_penalty", np.array([LENGTH_PENALTY], dtype=np.float32), "FP32"),
@@ -65,7 +65,7 @@ def _input(name: str, values: np.ndarray[Any, Any], type_name: str) -> Any:
 def hypothesis(result: Any) -> list[int]:
     """The ids in an answer of either."""
     length = int(result.as_numpy("hypothesis_lengths").reshape(-1)[0])
-    ids: list[int] = result.as_numpy("hypothesis_ids")[0, :length].tolist()
+    ids: list[int] = result.as_numpy("hypothesis_ids").reshape(-1)[:length].tolist()
     return ids
 
 

@@ -16,7 +16,7 @@ from serving.ping import PING_ID
 PING_SECONDS = 0.5
 LIVE_SECONDS = 0.2
 
-_EMPTY = {"shape": [1, 1], "datatype": "INT32", "data": [0]}
+_EMPTY = {"shape": [1], "datatype": "INT32", "data": [0]}
 _NONE = {"shape": [1], "datatype": "INT32", "data": [0]}
 _BLANK = {"shape": [1], "datatype": "BYTES", "data": [""]}
 # An empty sentence, which each model answers by itself: no engine is needed.

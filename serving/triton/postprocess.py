@@ -8,7 +8,7 @@ from serving.text import TextCodec
 from serving.triton.answers import Arrays
 from serving.triton.inputs import required_input
 from serving.triton.interface import Request, Triton
-from serving.triton.padding import check_ids, unpad_rows
+from serving.triton.ragged import check_ids, split
 
 
 class Postprocessor:
@@ -25,7 +25,7 @@ class Postprocessor:
         Raises:
             RequestError: an id or a length is out of its range.
         """
-        rows = unpad_rows(
+        rows = split(
             required_input(self._triton, request, "hypothesis_ids"),
             required_input(self._triton, request, "hypothesis_lengths"),
         )

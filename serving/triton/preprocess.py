@@ -1,4 +1,4 @@
-"""The model `preprocess`: texts and options in, padded ids and resolved options out."""
+"""The model `preprocess`: texts and options in, flat ids and resolved options out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from serving.triton.answers import Arrays
 from serving.triton.inputs import required_input, texts_of
 from serving.triton.interface import Request, Triton
 from serving.triton.options import option_arrays, options_of
-from serving.triton.padding import pad_rows
+from serving.triton.ragged import flatten
 
 
 class Preprocessor:
@@ -20,7 +20,7 @@ class Preprocessor:
         self._codec = codec
 
     def __call__(self, request: Request) -> Arrays:
-        """Return `ids` (B, S), `lengths` (B,), 0 for a blank text, and each option (1,).
+        """Return flat `ids`, `lengths` (B,), 0 for a blank text, and each option (1,).
 
         Raises:
             RequestError: the texts or the options cannot be accepted.
@@ -28,7 +28,7 @@ class Preprocessor:
         options = options_of(self._triton, request)
         texts = texts_of(required_input(self._triton, request, "text"))
         rows = [self._encode(text, f"text {n} of {len(texts)}") for n, text in enumerate(texts, 1)]
-        ids, lengths = pad_rows(rows)
+        ids, lengths = flatten(rows)
         return {"ids": ids, "lengths": lengths, **option_arrays(options)}
 
     def _encode(self, text: str, which: str) -> list[int]:

@@ -18,7 +18,7 @@ from serving.triton.interface import Request, Triton
 from serving.triton.open_requests import OpenRequest, OpenRequests
 from serving.triton.options import input_options_of, seconds_of
 from serving.triton.outcome import Outcome
-from serving.triton.padding import check_ids, pad_rows, unpad_rows
+from serving.triton.ragged import check_ids, flatten, split
 
 Translations = list[list[Hypothesis]]
 
@@ -64,7 +64,7 @@ class Translator:
     def enqueue(self, request: Request) -> None:
         """Queue a request and return at once; every answer and every error goes to its sender.
 
-        Answers hold `hypothesis_ids` (M, T), `hypothesis_lengths` (M,) and `score` (M,), with
+        Answers hold flat `hypothesis_ids`, `hypothesis_lengths` (M,) and `score` (M,), with
         M = B x n_best, sentence by sentence and best first.
         """
         opened = OpenRequest(request.get_response_sender())
@@ -86,7 +86,7 @@ class Translator:
         opened.id = request.request_id()
         opened.seconds = min(self._deadline, seconds_of(request) or self._deadline)
         options = input_options_of(self._triton, request)
-        sentences = unpad_rows(
+        sentences = split(
             required_input(self._triton, request, "ids"),
             required_input(self._triton, request, "lengths"),
         )
@@ -111,7 +111,7 @@ def _arrays(opened: OpenRequest, n_best: int, translations: Translations) -> Arr
     opened.truncations = sum(hypothesis.truncated for hypothesis in best)
     opened.output_tokens = sum(len(h.ids) + (not h.truncated) for h in best)
     rows = [row for hypotheses in translations for row in _exactly(n_best, hypotheses)]
-    ids, lengths = pad_rows([row.ids for row in rows])
+    ids, lengths = flatten([row.ids for row in rows])
     score = np.array([row.score for row in rows], dtype=np.float32)
     return {"hypothesis_ids": ids, "hypothesis_lengths": lengths, "score": score}
 

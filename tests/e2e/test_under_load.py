@@ -132,7 +132,7 @@ def test_a_grpc_client_that_gives_up_frees_its_rows(
     busy: LaunchedServer, expected: dict[str, str]
 ) -> None:
     wait_until(lambda: is_idle(busy), "idle")
-    ids = np.tile(np.arange(20, 60, dtype=np.int32), (200, 1))
+    ids = np.tile(np.arange(20, 60, dtype=np.int32), 200)
     lengths = np.full(200, 40, dtype=np.int32)
     inputs = []
     for name, array in (("ids", ids), ("lengths", lengths)):

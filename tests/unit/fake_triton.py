@@ -68,8 +68,7 @@ class Request:
 
 def sentences(*rows: list[int], parameters: dict[str, Any] | None = None, **keys: Any) -> Request:
     """A request to a translator."""
-    width = max(map(len, rows))
-    ids = np.array([[*row, *[0] * (width - len(row))] for row in rows], dtype=np.int32)
+    ids = np.array([token for row in rows for token in row] or [0], dtype=np.int32)
     lengths = np.array([len(row) for row in rows], dtype=np.int32)
     return Request({"ids": ids, "lengths": lengths}, parameters, **keys)
 

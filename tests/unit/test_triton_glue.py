@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from serving.batch import Hypothesis
 from serving.errors import (
@@ -25,9 +27,9 @@ from serving.triton.inputs import texts_of
 from serving.triton.open_requests import OpenRequests
 from serving.triton.options import option_arrays, options_of, seconds_of
 from serving.triton.outcome import Outcome
-from serving.triton.padding import pad_rows, unpad_rows
 from serving.triton.postprocess import Postprocessor
 from serving.triton.preprocess import Preprocessor
+from serving.triton.ragged import flatten, split
 from serving.triton.settings import bundle_path, model_settings, positive_setting
 from serving.triton.translate import Translator
 from tests.unit.fake_triton import Request, fake_triton, sentences
@@ -78,9 +80,9 @@ def texts(*values: bytes) -> Any:
     return np.array(values, dtype=np.object_)
 
 
-def test_preprocess_pads_and_fills_in_the_options() -> None:
+def test_preprocess_flattens_and_fills_in_the_options() -> None:
     arrays = Preprocessor(TRITON, Letters())(Request({"text": texts(b"ab", b"", b"c")}))
-    assert arrays["ids"].tolist() == [[7, 8, 1], [0, 0, 0], [9, 1, 0]]
+    assert arrays["ids"].tolist() == [7, 8, 1, 9, 1]
     assert arrays["lengths"].tolist() == [3, 0, 2]
     assert arrays["beam_size"].tolist() == [DecodingOptions().beam_size]
 
@@ -147,7 +149,7 @@ def test_wrong_options(inputs: Any, parameters: Any, message: str) -> None:
 def test_translator_gives_n_best_entries_a_sentence() -> None:
     request = Request(
         {
-            "ids": [[7, 8, 1], [0, 0, 0]],
+            "ids": [7, 8, 1],
             "lengths": [3, 0],
             **option_arrays(DecodingOptions(2, 0, 2)),
         }
@@ -157,17 +159,18 @@ def test_translator_gives_n_best_entries_a_sentence() -> None:
     assert flags == 1
     assert answer.error is None
     assert answer.arrays["hypothesis_lengths"].tolist() == [2, 2, 0, 0]
-    assert answer.arrays["hypothesis_ids"].tolist() == [[8, 7], [8, 7], [0, 0], [0, 0]]
+    assert answer.arrays["hypothesis_ids"].tolist() == [8, 7, 8, 7]
     assert answer.arrays["score"].dtype == np.float32
 
 
 @pytest.mark.parametrize(
     ("ids", "lengths", "message"),
     [
-        ([[7, 10, 1]], [3], "every id must be from 0 to 9"),
-        ([[7, 8, 1]], [4], "every length must be from 0 to 3"),
-        ([[7, 8, 1]], [3, 3], "ids must have shape"),
-        (np.zeros((0, 1), dtype=np.int32), [], "holds no text"),
+        ([7, 10, 1], [3], "every id must be from 0 to 9"),
+        ([7, 8, 1], [4], "the lengths add up to 4, but there are 3 ids"),
+        ([7, 8, 1], [3, -3], "a length is negative"),
+        ([[7, 8, 1]], [3], "ids must be flat"),
+        (np.zeros(1, dtype=np.int32), [], "holds no text"),
     ],
 )
 def test_translator_answers_wrong_ids_with_an_error(ids: Any, lengths: Any, message: str) -> None:
@@ -213,15 +216,16 @@ def test_a_timeout_that_is_none_is_an_error(value: Any) -> None:
 
 
 def test_postprocess_gives_utf8() -> None:
-    request = Request({"hypothesis_ids": [[7, 133], [0, 0]], "hypothesis_lengths": [2, 0]})
+    request = Request({"hypothesis_ids": [7, 133], "hypothesis_lengths": [2, 0]})
     arrays = Postprocessor(TRITON, Letters(), vocab_size=200)(request)
     assert arrays["translation"].tolist() == ["aß".encode(), b""]
 
 
-def test_padding_and_back() -> None:
-    rows = [[1, 2, 3], [], [4]]
-    assert unpad_rows(*pad_rows(rows)) == rows
-    assert pad_rows([[], []])[0].shape == (2, 1)
+@given(st.lists(st.lists(st.integers(0, 2**31 - 1), max_size=4), max_size=5))
+def test_rows_survive_being_flat(rows: list[list[int]]) -> None:
+    ids, lengths = flatten(rows)
+    assert ids.size >= 1  # Triton takes no empty array
+    assert split(ids, lengths) == rows
 
 
 def test_the_bundle_is_found_beside_the_model() -> None:

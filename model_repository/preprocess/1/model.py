@@ -15,7 +15,7 @@ from serving.triton.settings import BUNDLE, bundle_path, model_settings
 
 
 class TritonPythonModel:
-    """Texts and options -> padded ids and resolved options."""
+    """Texts and options -> flat ids and resolved options."""
 
     def initialize(self, args: Mapping[str, str]) -> None:
         """Load the vocabulary of the bundle."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import logging
 import math
 
 import torch
@@ -18,6 +19,8 @@ from model.training.loss import projected_cross_entropy
 from model.training.schedule import learning_rate, paper_peak
 from model.translation_model import TranslationModel
 from serving.errors import ConfigError, DragomanError
+
+log = logging.getLogger(__name__)
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
@@ -64,6 +67,8 @@ class Learner:
     ) -> None:
         if config.precision == "fp16" and world.device.type == "cpu":
             raise ConfigError("optimisation.precision fp16 needs a GPU; a CPU computes in bf16")
+        if config.precision == "bf16" and world.device.type == "cpu" and not _has_avx512():
+            log.warning("this CPU has no AVX-512: bf16 takes some twenty times as long as fp32")
         self.model = model
         self.optimiser = make_optimiser(model)
         self.scaler = torch.amp.GradScaler(world.device.type, enabled=config.precision == "fp16")
@@ -123,6 +128,10 @@ class Learner:
             return contextlib.nullcontext()
         context: contextlib.AbstractContextManager[None] = self._objective.no_sync()
         return context
+
+
+def _has_avx512() -> bool:
+    return "AVX512" in torch.backends.cpu.get_cpu_capability()
 
 
 def make_optimiser(model: nn.Module) -> torch.optim.Adam:

@@ -90,3 +90,15 @@ def test_a_step_that_diverges_is_told_and_changes_no_weight(group: Group) -> Non
     with pytest.raises(DragomanError, match="diverged at step 7: the gradient's norm is nan"):
         diverging.step(7, group)
     assert all(torch.equal(a, b) for a, b in zip(before, diverging.model.parameters(), strict=True))
+
+
+@pytest.mark.parametrize(("capability", "warns"), [("AVX2", True), ("AVX512", False)])
+def test_slow_bf16_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capability: str,
+    warns: bool,
+) -> None:
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
+    learner(precision="bf16")
+    assert ("twenty times" in caplog.text) is warns

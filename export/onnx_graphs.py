@@ -11,7 +11,7 @@ from torch.export import Dim
 from export.trace import trace
 from model.step import DecoderStepGraph, EncoderGraph
 from model.transformer import Transformer
-from serving.engines.names import cache_names, cross_names
+from serving.engines.names import EDITS, FOUND, cache_names, cross_names
 from serving.errors import ConfigError
 from serving.options import MAX_BEAM_SIZE
 
@@ -30,7 +30,7 @@ def export_graphs(transformer: Transformer) -> Graphs:
     """Trace encoder and decoder step; `transformer` must be in evaluation mode.
 
     Their free axes are named: B sentences, K beams, S source tokens, N_before rows of the cache,
-    T columns of it. A model in FP16 (see `export.gpu.half`) gives graphs in FP16.
+    T columns of it, M edits. A model in FP16 (see `export.gpu.half`) gives graphs in FP16.
 
     Raises:
         ConfigError: its keys are of another width than its values.
@@ -75,12 +75,14 @@ def _decoder_step(transformer: Transformer) -> onnx.ModelProto:
         {
             **dict(zip(ROWS, tokens, strict=True)),
             "lengths": torch.tensor([5, 3]),
+            **dict(zip(EDITS, example_edits(2, 3, 5), strict=True)),
             "cross": cross,
             "cache": past,
         },
         {
             **{name: {0: Dim("B"), 1: Dim("K")} for name in ROWS},
             "lengths": {0: Dim("B")},
+            **{name: {0: Dim("B"), 1: Dim("K"), 2: Dim("M")} for name in EDITS},
             "cross": [{0: Dim("B"), 2: Dim("S")}] * len(cross),
             "cache": [{0: Dim("N_before"), 2: Dim("T")}] * len(past),
         },
@@ -89,8 +91,15 @@ def _decoder_step(transformer: Transformer) -> onnx.ModelProto:
             "position",
             "parent",
             "lengths",
+            *EDITS,
             *cross_names(layers),
             *cache_names(layers, "past"),
         ],
-        ["log_prob", "candidate", *cache_names(layers, "present")],
+        [*FOUND, *cache_names(layers, "present")],
     )
+
+
+def example_edits(*shape: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Inputs of a step that change nothing."""
+    ids = torch.zeros(shape, dtype=torch.int64)
+    return ids, torch.ones(shape), torch.zeros(shape)

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from model.step import DecoderStepGraph, EncoderGraph
+from model.step import DecoderStepGraph, EncoderGraph, StepEdits
 from model.transformer import Transformer
-from serving.engine import Candidates, EngineSpec, Ids
+from serving.engine import Candidates, Edits, EngineSpec, Ids
 from serving.grid import GridDecoder
 from serving.options import MAX_BEAM_SIZE
 
@@ -75,6 +75,7 @@ class TorchEngine:
         token: Ids,
         position: Ids,
         parent: Ids,
+        edits: Edits,
     ) -> tuple[Candidates, list[Tensor]]:
         """One token for each row; see `serving.grid.GridEngine.step`."""
         if cache is None:
@@ -84,14 +85,24 @@ class TorchEngine:
         shape = (memory.sentences, -1)  # (B, K)
         rows = [a.reshape(shape) for a in (token, position, parent)]
         inputs = [torch.from_numpy(a).to(self._device) for a in rows]
+        beams = len(token) // memory.sentences
+        edit = [
+            e.view(memory.sentences, beams, edits.width) for e in on_device(edits, self._device)
+        ]
         with torch.inference_mode():
-            log_prob, ids, appended = self._step(*inputs, memory.lengths, memory.cross, cache)
-        return on_host(log_prob, ids), appended
+            *found, appended = self._step(*inputs, memory.lengths, *edit, memory.cross, cache)
+        return on_host(*found), appended
 
 
-def on_host(log_prob: Tensor, ids: Tensor) -> Candidates:
+def on_device(edits: Edits, device: torch.device) -> StepEdits:
+    """Edits as a step takes them."""
+    return StepEdits(*(torch.from_numpy(array).to(device) for array in edits.arrays))
+
+
+def on_host(log_prob: Tensor, ids: Tensor, edited: Tensor) -> Candidates:
     """Candidates (N, C) as search takes them."""
-    return Candidates(log_prob.float().cpu().numpy(), ids.cpu().numpy().astype(np.int64))
+    scores, edited_scores = (tensor.float().cpu().numpy() for tensor in (log_prob, edited))
+    return Candidates(scores, ids.cpu().numpy().astype(np.int64), edited_scores)
 
 
 def engine_spec(transformer: Transformer) -> EngineSpec:

@@ -51,9 +51,12 @@ class DecoderStepGraph(nn.Module):
         position: Tensor,
         parent: Tensor,
         lengths: Tensor,
+        edit_id: Tensor,
+        edit_factor: Tensor,
+        edit_addend: Tensor,
         cross: list[Tensor],
         cache: list[Tensor],
-    ) -> tuple[Tensor, Tensor, list[Tensor]]:
+    ) -> tuple[Tensor, Tensor, Tensor, list[Tensor]]:
         """Run one step.
 
         Args:
@@ -61,12 +64,16 @@ class DecoderStepGraph(nn.Module):
             position: (B, K) its position, from 0.
             parent: (B, K) row of the cache that each row continues.
             lengths: (B,) source lengths.
+            edit_id: (B, K, M) tokens whose log-probabilities are edited; see
+                `serving.engine.Edits`.
+            edit_factor: (B, K, M).
+            edit_addend: (B, K, M).
             cross: key, value of each layer, each (B, H, S, D/H).
             cache: key, value of each layer, each (rows before, H, T, D/H); T may be 0.
 
         Returns:
-            Log-probabilities (N, C) and ids (N, C) of the candidates, and the cache with the
-            new column, each (N, H, T + 1, D/H).
+            Log-probabilities (N, C) and ids (N, C) of the candidates, the edited
+            log-probabilities (N, M), and the cache with the new column, each (N, H, T + 1, D/H).
         """
         model = self.transformer
         self_mask = visible_columns_mask(position.flatten(), cache[0].shape[2] + 1)
@@ -81,13 +88,31 @@ class DecoderStepGraph(nn.Module):
             x, new = _cached_layer(layer, x, past, self_mask, memory, token.shape)
             appended.extend(new)
         logits = model.embedding.project(model.decoder_norm(x)[:, 0]).float()  # (N, V)
-        return *best_candidates(logits, self.candidates), appended
+        edits = StepEdits(*(e.flatten(0, 1) for e in (edit_id, edit_factor, edit_addend)))
+        return *best_candidates(logits, self.candidates, edits), appended
 
 
-def best_candidates(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Log-probabilities and ids (N, C) of the best tokens of logits (N, V), best first."""
-    best, ids = torch.topk(logits, count, dim=-1)
-    return best - torch.logsumexp(logits, dim=-1, keepdim=True), ids
+class StepEdits(NamedTuple):
+    """As `serving.engine.Edits`, in tensors (N, M)."""
+
+    ids: Tensor
+    factor: Tensor
+    addend: Tensor
+
+    def apply(self, log_prob: Tensor) -> tuple[Tensor, Tensor]:
+        """Log-probabilities (N, V) -> the same edited, and the edited ones alone (N, M)."""
+        edited = log_prob.gather(1, self.ids) * self.factor + self.addend
+        return log_prob.scatter(1, self.ids, edited), edited
+
+
+def best_candidates(logits: Tensor, count: int, edits: StepEdits) -> tuple[Tensor, Tensor, Tensor]:
+    """The best tokens of logits (N, V).
+
+    Returns:
+        Log-probabilities and ids (N, C), best first, and the edited log-probabilities (N, M).
+    """
+    log_prob, edited = edits.apply(torch.log_softmax(logits, dim=-1))
+    return *torch.topk(log_prob, count, dim=-1), edited
 
 
 class _Attended(NamedTuple):

@@ -14,11 +14,12 @@ size: K is the widest, and a narrower sentence's unused beams score -inf.
 from __future__ import annotations
 
 import dataclasses
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from serving.engine import Candidates, Ids
+from serving.engine import Candidates, Ids, Scores
 
 Doubles = NDArray[np.float64]
 
@@ -30,9 +31,11 @@ class BeamState:
     Attributes:
         score: (B, K) summed log-probability of each live beam; -inf is no beam.
         tokens: (B, K, T) what each live beam has written; T is the room, not the length.
+        token_score: (B, K, T) the log-probability of each of these.
         length: (B,) tokens written by every live beam of the sentence.
         kept_score: (B, K) normalised scores, best first; -inf is none.
         kept_tokens: (B, K, T).
+        kept_token_score: (B, K, T).
         kept_length: (B, K).
         beam_size: (B,) each sentence's own K.
         n_best: (B,) hypotheses that are wanted of each sentence, at most K.
@@ -42,9 +45,11 @@ class BeamState:
 
     score: Doubles
     tokens: Ids
+    token_score: Scores
     length: Ids
     kept_score: Doubles
     kept_tokens: Ids
+    kept_token_score: Scores
     kept_length: Ids
     beam_size: Ids
     n_best: Ids
@@ -66,11 +71,13 @@ class Selection:
         score: (B, 2K) summed log-probability; -inf beyond the sentence's own 2K.
         beam: (B, 2K) the live beam that is continued.
         token: (B, 2K) the token that continues it.
+        log_prob: (B, 2K) that token's own log-probability.
     """
 
     score: Doubles
     beam: Ids
     token: Ids
+    log_prob: Scores
 
 
 def start(beam_size: Ids, n_best: Ids, alpha: Doubles, limit: Ids) -> BeamState:
@@ -88,9 +95,11 @@ def start(beam_size: Ids, n_best: Ids, alpha: Doubles, limit: Ids) -> BeamState:
     return BeamState(
         score=score,
         tokens=np.zeros((batch, width, room), dtype=np.int64),
+        token_score=np.zeros((batch, width, room), dtype=np.float32),
         length=np.zeros(batch, dtype=np.int64),
         kept_score=np.full((batch, width), -np.inf),
         kept_tokens=np.zeros((batch, width, room), dtype=np.int64),
+        kept_token_score=np.zeros((batch, width, room), dtype=np.float32),
         kept_length=np.zeros((batch, width), dtype=np.int64),
         beam_size=beam_size,
         n_best=n_best,
@@ -114,17 +123,19 @@ def select(state: BeamState, candidates: Candidates) -> Selection:
     batch, width = state.score.shape
     count = min(candidates.log_prob.shape[1], 2 * width)  # of one beam, no more can be wanted
     alive = state.alive
-    total = np.full((batch, width, count), -np.inf)
-    total[alive] = state.score[alive][:, None] + candidates.log_prob[:, :count]
+    log_prob = np.full((batch, width, count), -np.inf, dtype=np.float32)
+    log_prob[alive] = candidates.log_prob[:, :count]
     ids = np.zeros((batch, width, count), dtype=np.int64)
     ids[alive] = candidates.token[:, :count]
-    total, ids = (array.reshape(batch, width * count) for array in (total, ids))
+    total = state.score[:, :, None] + log_prob
+    flat = (batch, width * count)
+    total, log_prob, ids = total.reshape(flat), log_prob.reshape(flat), ids.reshape(flat)
     wanted = min(2 * width, width * count)
     order = np.argsort(-total, axis=1, kind="stable")[:, :wanted]
     row = np.arange(batch)[:, None]
     score = total[row, order]
     score[np.arange(wanted) >= 2 * state.beam_size[:, None]] = -np.inf
-    return Selection(score, order // count, ids[row, order])
+    return Selection(score, order // count, ids[row, order], log_prob[row, order])
 
 
 def finish(state: BeamState, selection: Selection, eos_id: int) -> BeamState:
@@ -136,45 +147,68 @@ def finish(state: BeamState, selection: Selection, eos_id: int) -> BeamState:
     length = state.length[rows] + 1
     penalty = length_penalty(length, state.alpha[rows])[:, None]
     score = np.where(ended[rows], selection.score[rows] / penalty, -np.inf)
-    tokens = state.tokens[rows[:, None], selection.beam[rows]]  # (R, 2K, T)
-    tokens[np.arange(len(rows)), :, length - 1] = eos_id
+    place = (rows[:, None], selection.beam[rows])
+    tokens, token_score = state.tokens[place], state.token_score[place]  # (R, 2K, T)
+    row = np.arange(len(rows))
+    tokens[row, :, length - 1] = eos_id
+    token_score[row, :, length - 1] = selection.log_prob[rows]
     rank = -np.concatenate((state.kept_score[rows], score), axis=1)
-    return _keep(state, rows, score, tokens, length, rank)
+    return _keep(state, rows, _Ended(score, tokens, token_score, length), rank)
 
 
-def close(state: BeamState, sentences: Ids) -> BeamState:
-    """At the length limit, live beams follow the kept hypotheses, as ones without EOS."""
-    if sentences.size == 0:
+def close(state: BeamState, beams: NDArray[np.bool_]) -> BeamState:
+    """Live beams (B, K) that go no further follow the kept hypotheses, as ones without EOS."""
+    rows = np.flatnonzero(beams.any(axis=1))
+    if rows.size == 0:
         return state
-    length = state.length[sentences]
-    penalty = length_penalty(length, state.alpha[sentences])[:, None]
-    score = state.score[sentences] / penalty
-    rank = np.isneginf(np.concatenate((state.kept_score[sentences], score), axis=1))
-    return _keep(state, sentences, score, state.tokens[sentences], length, rank)
+    length = state.length[rows]
+    penalty = length_penalty(length, state.alpha[rows])[:, None]
+    score = np.where(beams[rows], state.score[rows] / penalty, -np.inf)
+    rank = np.isneginf(np.concatenate((state.kept_score[rows], score), axis=1))
+    ended = _Ended(score, state.tokens[rows], state.token_score[rows], length)
+    return _keep(state, rows, ended, rank)
 
 
-def _keep(
-    state: BeamState, rows: Ids, score: Doubles, tokens: Ids, length: Ids, rank: NDArray[np.generic]
-) -> BeamState:
-    """Merge M new hypotheses, all of one length a sentence, into the kept ones of `rows`.
+class _Ended(NamedTuple):
+    """M new hypotheses of R sentences, those of a sentence all of one length.
+
+    Attributes:
+        score: (R, M) normalised; -inf is none.
+        tokens: (R, M, T).
+        token_score: (R, M, T).
+        length: (R,).
+    """
+
+    score: Doubles
+    tokens: Ids
+    token_score: Scores
+    length: Ids
+
+
+def _keep(state: BeamState, rows: Ids, new: _Ended, rank: NDArray[np.generic]) -> BeamState:
+    """Merge new hypotheses into the kept ones of `rows`.
 
     Those of the lowest rank (R, K + M) stay; of equals, the earlier.
     """
     width = state.kept_score.shape[1]
-    all_scores = np.concatenate((state.kept_score[rows], score), axis=1)
-    all_tokens = np.concatenate((state.kept_tokens[rows], tokens), axis=1)
-    new_lengths = np.broadcast_to(length[:, None], score.shape)
-    all_lengths = np.concatenate((state.kept_length[rows], new_lengths), axis=1)
     best = np.argsort(rank, axis=1, kind="stable")[:, :width]
-    best_score = np.take_along_axis(all_scores, best, axis=1)
-    best_score[np.arange(width) >= state.beam_size[rows, None]] = -np.inf
-    kept_score, kept_tokens = state.kept_score.copy(), state.kept_tokens.copy()
-    kept_length = state.kept_length.copy()
-    kept_score[rows] = best_score
-    kept_tokens[rows] = np.take_along_axis(all_tokens, best[:, :, None], axis=1)
-    kept_length[rows] = np.take_along_axis(all_lengths, best, axis=1)
+
+    def merged(kept: NDArray[Any], ended: NDArray[Any]) -> NDArray[Any]:
+        everything = np.concatenate((kept[rows], ended), axis=1)
+        copy = kept.copy()
+        copy[rows] = everything[np.arange(len(rows))[:, None], best]
+        return copy
+
+    score = merged(state.kept_score, new.score)
+    score[np.arange(width) >= state.beam_size[:, None]] = -np.inf
     return dataclasses.replace(
-        state, kept_score=kept_score, kept_tokens=kept_tokens, kept_length=kept_length
+        state,
+        kept_score=score,
+        kept_tokens=merged(state.kept_tokens, new.tokens),
+        kept_token_score=merged(state.kept_token_score, new.token_score),
+        kept_length=merged(
+            state.kept_length, np.broadcast_to(new.length[:, None], new.score.shape)
+        ),
     )
 
 
@@ -192,14 +226,19 @@ def advance(state: BeamState, selection: Selection, eos_id: int) -> tuple[BeamSt
     lives &= np.arange(first.shape[1]) < state.beam_size[:, None]
     score = np.where(lives, selection.score[row, first], -np.inf)
     beam = np.where(lives, selection.beam[row, first], 0)
-    token = selection.token[row, first]
-    missing = width - first.shape[1]
-    if missing:  # fewer continuations than beams: a vocabulary smaller than K
-        score = np.pad(score, ((0, 0), (0, missing)), constant_values=-np.inf)
-        beam, token = (np.pad(array, ((0, 0), (0, missing))) for array in (beam, token))
-    tokens = state.tokens[row, beam]
-    tokens[row[:, 0], :, np.minimum(state.length, tokens.shape[2] - 1)] = token
-    return dataclasses.replace(state, score=score, tokens=tokens, length=state.length + 1), beam
+    token, log_prob = selection.token[row, first], selection.log_prob[row, first]
+    missing = ((0, 0), (0, width - first.shape[1]))
+    if missing[1][1]:  # fewer continuations than beams: a vocabulary smaller than K
+        score = np.pad(score, missing, constant_values=-np.inf)
+        beam, token = np.pad(beam, missing), np.pad(token, missing)
+        log_prob = np.pad(log_prob, missing)
+    tokens, token_score = state.tokens[row, beam], state.token_score[row, beam]
+    newest = np.minimum(state.length, tokens.shape[2] - 1)
+    tokens[row[:, 0], :, newest] = token
+    token_score[row[:, 0], :, newest] = log_prob
+    return dataclasses.replace(
+        state, score=score, tokens=tokens, token_score=token_score, length=state.length + 1
+    ), beam
 
 
 def prune(state: BeamState) -> BeamState:

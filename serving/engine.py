@@ -17,6 +17,12 @@ Ids = NDArray[np.int64]
 Scores = NDArray[np.float32]
 
 
+NEVER = -1e9
+"""Added to a log-probability, it makes a token impossible."""
+
+IMPOSSIBLE = -1e8
+"""Log-probabilities below it are of tokens that are impossible."""
+
 MAX_WORKERS = 4
 """Decoders side by side by default, at most: Python serves them one at a time."""
 
@@ -61,17 +67,69 @@ class EngineSpec:
 
 
 @dataclasses.dataclass(frozen=True)
+class Edits:
+    """What a step does to log-probabilities before it chooses: each times a factor plus an addend.
+
+    Nothing is normalised again. Where a row has the same id twice, both have the same edit, and
+    so a row is filled up to the width of the others.
+
+    Attributes:
+        ids: (N, M) tokens, M from 0. Those that matter most come first: an engine of fixed
+            shapes may do the last only to its candidates.
+        factor: (N, M), 1 or more.
+        addend: (N, M), 0 or less.
+    """
+
+    ids: Ids
+    factor: Scores
+    addend: Scores
+
+    @classmethod
+    def none(cls, rows: int, width: int = 0) -> Edits:
+        """Edits of so many rows that change nothing."""
+        shape = (rows, width)
+        ids, factor = np.zeros(shape, dtype=np.int64), np.ones(shape, dtype=np.float32)
+        return cls(ids, factor, np.zeros(shape, dtype=np.float32))
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """All three."""
+        return self.ids, self.factor, self.addend
+
+    @property
+    def width(self) -> int:
+        """M."""
+        return self.ids.shape[1]
+
+    def of(self, rows: Ids) -> Edits:
+        """Those of these rows."""
+        return Edits(*(array[rows] for array in self.arrays))
+
+    def put(self, rows: Ids, other: Edits) -> None:
+        """Give these rows the edits of an array that is no wider."""
+        if other.width == 0:
+            other = Edits.none(len(other.ids), 1)
+        width = min(other.width, self.width)
+        for mine, theirs in zip(self.arrays, other.arrays, strict=True):
+            mine[rows, :width] = theirs[:, :width]
+            mine[rows, width:] = theirs[:, :1]
+
+
+@dataclasses.dataclass(frozen=True)
 class Candidates:
     """The best next tokens of each row, best first.
 
     Attributes:
         log_prob: (N, C) log-probabilities, normalised over the whole vocabulary, or over the
-            sentence's shortlist where the engine has one; -inf is no candidate.
+            sentence's shortlist where the engine has one, then edited; below `IMPOSSIBLE` is no
+            candidate.
         token: (N, C) ids.
+        edited: (N, M) the log-probabilities of the ids that the rows' edits name, edited.
     """
 
     log_prob: Scores
     token: Ids
+    edited: Scores
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,12 +141,14 @@ class Rows:
         token: (N,) newest token of each row.
         position: (N,) its position in the row's target, from 0. Rows may differ.
         parent: (N,) the row of the previous step that each continues; any where the position is 0.
+        edits: of their log-probabilities; None changes nothing.
     """
 
     sentence: Ids
     token: Ids
     position: Ids
     parent: Ids
+    edits: Edits | None = None
 
     @functools.cached_property
     def places(self) -> tuple[Ids, int]:
@@ -105,11 +165,13 @@ class Demand(NamedTuple):
         source: its tokens.
         beams: most rows that it has in a step.
         output: most tokens that it writes.
+        forced: tokens that it must be able to write, whatever its source.
     """
 
     source: int
     beams: int
     output: int
+    forced: tuple[int, ...] = ()
 
 
 Room = Callable[[Demand], bool]

@@ -12,7 +12,17 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from serving.engine import Candidates, Demand, EngineSpec, Ids, Room, Rows, lengths_of, unlimited
+from serving.engine import (
+    Candidates,
+    Demand,
+    Edits,
+    EngineSpec,
+    Ids,
+    Room,
+    Rows,
+    lengths_of,
+    unlimited,
+)
 
 
 class Memory(Protocol):
@@ -49,7 +59,7 @@ class GridEngine(Protocol[M, C]):
         ...
 
     def step(
-        self, memory: M, cache: C | None, token: Ids, position: Ids, parent: Ids
+        self, memory: M, cache: C | None, token: Ids, position: Ids, parent: Ids, edits: Edits
     ) -> tuple[Candidates, C]:
         """Append one token to every row and rank what may follow.
 
@@ -60,6 +70,7 @@ class GridEngine(Protocol[M, C]):
             position: (N,) its position in the row's target, from 0. Rows may differ.
             parent: (N,) the row of the previous step that each row continues; any valid
                 row (or 0 without a cache) where the position is 0.
+            edits: (N, M) of log-probabilities.
 
         Returns:
             The candidates of each row, and the cache for the next step.
@@ -104,9 +115,14 @@ class GridDecoder(Generic[M, C]):
         position, parent = np.zeros((2, size), dtype=np.int64)
         token[cells], position[cells] = rows.token, rows.position
         parent[cells] = self._cells[np.where(rows.position > 0, rows.parent, 0)]
-        found, self._cache = self._engine.step(self._memory, self._cache, token, position, parent)
+        edits = Edits.none(size, rows.edits.width if rows.edits else 0)
+        if rows.edits:
+            edits.put(cells, rows.edits)
+        found, self._cache = self._engine.step(
+            self._memory, self._cache, token, position, parent, edits
+        )
         self._cells = cells
-        return Candidates(found.log_prob[cells], found.token[cells])
+        return Candidates(found.log_prob[cells], found.token[cells], found.edited[cells])
 
 
 def stack_padded(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:

@@ -75,14 +75,15 @@ class Shortlist:
         """The candidates of one source piece, best first."""
         return self.targets[self.offsets[piece] : self.offsets[piece + 1]]
 
-    def candidates(self, ids: Sequence[int] | NDArray[Any]) -> Ids:
+    def candidates(self, ids: Sequence[int] | NDArray[Any], forced: Sequence[int] = ()) -> Ids:
         """Target ids that a sentence of these source ids may use, ascending.
 
         A source piece itself is always among them: names and numbers are copied, also those of
-        which no training text told anything.
+        which no training text told anything. So is each that it is forced to use.
         """
         listed = np.zeros(self.vocab_size, dtype=bool)
         listed[self.always] = True
+        listed[list(forced)] = True
         listed[ids] = True
         for piece in ids:
             listed[self.of_piece(piece)] = True

@@ -10,9 +10,10 @@ thousand, and each of the thousand is reached after finitely many others, howeve
 from __future__ import annotations
 
 import collections
+import dataclasses
 import heapq
 import itertools
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from serving.batch import Sentence, Ticket
@@ -46,11 +47,64 @@ class _Entry(NamedTuple, Generic[Owner, Ticket]):
 
 
 class _Left:
-    """What still waits of a request: its rows, and its sentences by their rounds."""
+    """What still waits of a request: its sentences, also by their rounds, and their rows."""
 
     def __init__(self) -> None:
+        self.count = 0
         self.rows = 0
         self.rounds: collections.Counter[int] = collections.Counter()
+
+
+@dataclasses.dataclass(frozen=True)
+class Share(Generic[Owner]):
+    """How much of what is in flight one request may be.
+
+    Attributes:
+        rows: most of one request, however many of its sentences wait.
+        held: rows in flight of each now.
+    """
+
+    rows: int
+    held: Mapping[Owner, int]
+
+
+class _PassedOver(Generic[Owner, Ticket]):
+    """Entries whose turn it is, but whose requests hold their share.
+
+    Attributes:
+        entries: to be put back.
+    """
+
+    def __init__(self, share: Share[Owner] | None, left: Mapping[Owner, _Left]) -> None:
+        self.entries: list[_Entry[Owner, Ticket]] = []
+        self._share, self._left = share, left
+        self._held = collections.Counter(share.held if share else {})
+        self._taken: collections.Counter[Owner] = collections.Counter()
+        self._done: set[Owner] = set()
+
+    @property
+    def all(self) -> bool:
+        """Whether nothing that waits may be taken."""
+        return len(self._done) == len(self._left)
+
+    def over(self, entry: _Entry[Owner, Ticket]) -> bool:
+        """Whether to pass over an entry, which is noted."""
+        if self._share is None:
+            return False
+        held = self._held[entry.owner]
+        if not held or held + entry.sentence.rows <= self._share.rows:
+            return False
+        self.entries.append(entry)
+        self._done.add(entry.owner)
+        return True
+
+    def taken(self, entry: _Entry[Owner, Ticket]) -> None:
+        """An entry is part of the group."""
+        owner = entry.owner
+        self._held[owner] += entry.sentence.rows
+        self._taken[owner] += 1
+        if self._taken[owner] == self._left[owner].count:
+            self._done.add(owner)
 
 
 class Waiting(Generic[Owner, Ticket]):
@@ -96,6 +150,7 @@ class Waiting(Generic[Owner, Ticket]):
             turn = self._turn(before)
             entry = _Entry(turn, before, next(self._numbers), owner, sentence)
             heapq.heappush(self._heap, entry)
+            left.count += 1
             left.rows += sentence.rows
             left.rounds[turn] += 1
             before += sentence.tokens
@@ -108,7 +163,7 @@ class Waiting(Generic[Owner, Ticket]):
         """Forget what still waits of a request, if anything does."""
         left = self._left.pop(owner, _Left())
         self._rounds -= left.rounds
-        self._count -= left.rounds.total()
+        self._count -= left.count
         self._rows -= left.rows
         if len(self._heap) > 2 * self._count:  # mostly dropped entries
             self._heap = [entry for entry in self._heap if entry.owner in self._left]
@@ -121,6 +176,7 @@ class Waiting(Generic[Owner, Ticket]):
         anyway: bool,
         beside: Sequence[Sentence[Ticket]] = (),
         room: Callable[[], Callable[[Sentence[Ticket]], bool]] = lambda: lambda _: True,
+        share: Share[Owner] | None = None,
     ) -> list[Sentence[Ticket]]:
         """Remove the next group to encode.
 
@@ -135,11 +191,12 @@ class Waiting(Generic[Owner, Ticket]):
             anyway: take the first even where it does not fit; for an empty batch.
             beside: sentences in flight.
             room: the engine's; asked only where a sentence waits.
+            share: what a request may hold; those that hold it are passed over.
 
         Returns:
             Sentences of similar length, with at most GROUP_TOKENS tokens if they are several.
         """
-        fitting = self._pop_fitting(rows, tokens, anyway, beside, room)
+        fitting = self._pop_fitting(rows, tokens, anyway, beside, room, share)
         if not fitting:
             return []
         self._round = fitting[0].round
@@ -157,22 +214,31 @@ class Waiting(Generic[Owner, Ticket]):
         anyway: bool,
         beside: Sequence[Sentence[Ticket]],
         room: Callable[[], Callable[[Sentence[Ticket]], bool]],
+        share: Share[Owner] | None,
     ) -> list[_Entry[Owner, Ticket]]:
         fitting: list[_Entry[Owner, Ticket]] = []
         if not self._skip_dropped():
             return fitting
         reserve = room()
+        passed: _PassedOver[Owner, Ticket] = _PassedOver(share, self._left)
         count, widest = len(beside), max((s.tokens for s in beside), default=0)
-        while self._skip_dropped():
-            sentence = self._heap[0].sentence
+        while self._skip_dropped() and not passed.all:
+            entry = self._heap[0]
+            if passed.over(entry):
+                heapq.heappop(self._heap)
+                continue
+            sentence = entry.sentence
             rows -= sentence.rows
             count, widest = count + 1, max(widest, sentence.tokens)
             full = rows < 0 or count * widest > tokens or not reserve(sentence)
             if full and (fitting or not anyway):
                 break
             fitting.append(heapq.heappop(self._heap))
+            passed.taken(entry)
             if full:
                 break
+        for entry in passed.entries:
+            heapq.heappush(self._heap, entry)
         return fitting
 
     def _turn(self, before: int) -> int:
@@ -191,11 +257,12 @@ class Waiting(Generic[Owner, Ticket]):
         self._rows -= rows
         left = self._left[entry.owner]
         left.rows -= rows
+        left.count -= 1
         for rounds in (left.rounds, self._rounds):
             rounds[entry.round] -= 1
             if not rounds[entry.round]:
                 del rounds[entry.round]
-        if not left.rounds:
+        if not left.count:
             del self._left[entry.owner]
 
 

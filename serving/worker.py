@@ -11,12 +11,10 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, InvalidStateError
 
-from serving.batch import Batch, Hypothesis, Sentence
+from serving.batch import Batch, Hypothesis, Sentence, Translations
 from serving.engine import Engine
 
 log = logging.getLogger(__name__)
-
-Translations = list[list[Hypothesis]]
 
 
 @dataclasses.dataclass
@@ -93,6 +91,7 @@ class Worker:
     def __init__(
         self,
         engine: Engine,
+        symbols: frozenset[int],
         take: Callable[[Worker], Group | None],
         ended: Callable[[Exception], None],
         name: str,
@@ -101,6 +100,7 @@ class Worker:
 
         Args:
             engine: what translates.
+            symbols: reserved tokens that are copied; see `Batch`.
             take: gives the next group, an empty one if none fits now, or None to end; may wait
                 while nothing is in flight.
             ended: told of an error that ended the worker.
@@ -110,7 +110,7 @@ class Worker:
         self.counters = Counters()
         self.busy_since: float | None = None
         self.failures = 0
-        self._batch: Batch[Place] = Batch(engine)
+        self._batch: Batch[Place] = Batch(engine, symbols)
         self._take, self._ended = take, ended
         self._alone: collections.deque[Sentence[Place]] = collections.deque()
         self._suspects: collections.deque[Sentence[Place]] = collections.deque()

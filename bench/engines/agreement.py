@@ -39,8 +39,8 @@ def agreement(
     length: int | None = None,
 ) -> Agreement:
     """Translate with both and compare; `length` as for `Contender.translate`."""
-    options = DecodingOptions(beam_size, NO_LENGTH_PENALTY)
-    found = search(TorchEngine(transformer), sources, options, max_length=length)
+    options = DecodingOptions(beam_size, NO_LENGTH_PENALTY, max_length=length)
+    found = search(TorchEngine(transformer), sources, options)
     ours = [(list(best.ids), best.score) for best, *_ in found]
     engine = CTranslate2Engine(transformer, "fp32", threads, max_batch_size=32)
     theirs = engine.translate_with_scores(sources, beam_size, length)

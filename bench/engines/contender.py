@@ -71,8 +71,8 @@ class OurContender:
         self, sources: Sequence[Ids], beam_size: int, length: int | None = None
     ) -> list[list[int]]:
         """See `Contender`; that no translation ends before `length` is left to the model."""
-        options = DecodingOptions(beam_size, NO_LENGTH_PENALTY)
-        found = search(self.engine, sources, options, max_length=length, workers=self.workers)
+        options = DecodingOptions(beam_size, NO_LENGTH_PENALTY, max_length=length)
+        found = search(self.engine, sources, options, workers=self.workers)
         return [list(hypotheses[0].ids) for hypotheses in found]
 
 

@@ -11,11 +11,11 @@ from torch.export import Dim
 from export.cpu.encoder import PackedEncoder
 from export.cpu.precision import Precision
 from export.cpu.step import RowStep
-from export.onnx_graphs import Graphs, check_exportable
+from export.onnx_graphs import Graphs, check_exportable, example_edits
 from export.trace import trace
 from model.transformer import Transformer
 from serving.engines.lists import MEMBERS
-from serving.engines.names import cache_names, cross_names
+from serving.engines.names import EDITS, FOUND, cache_names, cross_names
 from serving.options import MAX_BEAM_SIZE
 
 STEP_INPUTS = ("token", "position", "grid", "cell", "write", "bias", "lengths")
@@ -62,7 +62,8 @@ def _encoder(transformer: Transformer, precision: Precision) -> onnx.ModelProto:
 def _step(transformer: Transformer, precision: Precision, listed: bool) -> onnx.ModelProto:
     config = transformer.config
     layers, heads, width = config.decoder_layers, config.heads, config.d_head
-    rows, batch, beams, columns, longest, writes = map(Dim, ("N", "B", "K", "L", "S", "NH"))
+    axes = ("N", "B", "K", "L", "S", "NH", "M")
+    rows, batch, beams, columns, longest, writes, edits = map(Dim, axes)
     inputs: dict[str, Any] = {
         "token": torch.tensor([3, 4, 5, 6, 7]),
         "position": torch.tensor([2, 2, 2, 1, 1]),
@@ -71,6 +72,7 @@ def _step(transformer: Transformer, precision: Precision, listed: bool) -> onnx.
         "write": torch.ones(5 * heads, 3, dtype=torch.int64),
         "bias": torch.zeros(2, 1, 3, 7),
         "lengths": torch.tensor([6, 2], dtype=torch.int32),
+        **dict(zip(EDITS, example_edits(5, 3), strict=True)),
         "cross": [torch.randn(2, heads, 6, width) for _ in range(2 * layers)],
         "cache": [torch.randn(2, heads, 7, width) for _ in range(2 * layers)],
     }
@@ -82,15 +84,16 @@ def _step(transformer: Transformer, precision: Precision, listed: bool) -> onnx.
         "write": {0: writes},
         "bias": {0: batch, 2: beams, 3: columns},
         "lengths": {0: batch},
+        **{name: {0: rows, 1: edits} for name in EDITS},
         "cross": [{0: batch, 2: longest}] * (2 * layers),
         "cache": [{0: batch, 2: columns}] * (2 * layers),
     }
-    names = [*STEP_INPUTS, *cross_names(layers), *cache_names(layers, "past")]
+    names = [*STEP_INPUTS, *EDITS, *cross_names(layers), *cache_names(layers, "past")]
     if listed:
         places = torch.arange(2 * 24 * MEMBERS).view(2, 24, MEMBERS)
         inputs |= {"shortlist": torch.zeros(400, dtype=torch.int64), "own": places}
         dynamic |= {"shortlist": {0: Dim("W")}, "own": {0: batch, 1: Dim("G")}}
         names += LISTED_INPUTS
-    outputs = ["log_prob", "candidate", *cache_names(layers, "present")]
+    outputs = [*FOUND, *cache_names(layers, "present")]
     module = RowStep(transformer, precision, 2 * MAX_BEAM_SIZE, listed)
     return trace(module, inputs, dynamic, names, outputs)

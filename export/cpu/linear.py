@@ -31,7 +31,8 @@ class Linear(nn.Module):
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         super().__init__()
-        self.weight = nn.Parameter(weight.detach(), requires_grad=False)
+        shared = isinstance(weight, nn.Parameter)  # as with the embedding: it stays one tensor
+        self.weight = weight if shared else nn.Parameter(weight.detach(), requires_grad=False)
         self.bias = None if bias is None else nn.Parameter(bias.detach(), requires_grad=False)
 
     def forward(self, x: Tensor) -> Tensor:

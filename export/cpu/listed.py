@@ -8,7 +8,9 @@ from torch.nn import functional
 
 from export.cpu import operators
 from export.cpu.linear import QuantisedInput, QuantisedWeight, Range
-from export.cpu.selection import NEVER, best_of_groups
+from export.cpu.selection import best_of_groups
+from model.step import StepEdits
+from serving.engine import NEVER
 
 
 class ListedLinear(nn.Module):
@@ -49,8 +51,13 @@ class QuantisedListedLinear(nn.Module):
 
 
 def best_of_lists(
-    logits: Tensor, shortlist: Tensor, own: Tensor, sentence: Tensor, count: int
-) -> tuple[Tensor, Tensor]:
+    logits: Tensor,
+    shortlist: Tensor,
+    own: Tensor,
+    sentence: Tensor,
+    count: int,
+    edits: StepEdits,
+) -> tuple[Tensor, Tensor, Tensor]:
     """Each row's best tokens of its own sentence's list.
 
     The way through groups is taken for lists of any length: equal numbers would be ranked
@@ -62,15 +69,16 @@ def best_of_lists(
         own: (B, G, M) columns of each sentence's list, ascending, then -1.
         sentence: (N,) each row's.
         count: C, at most G.
+        edits: their ids are places in the row's list.
 
     Returns:
-        Log-probabilities, normalised over the list, and ids (N, C), best first. Those of -1 are
-        below -1e8.
+        Log-probabilities, normalised over the list, and ids (N, C), best first, and the edited
+        log-probabilities (N, M). Those of -1 are below -1e8.
     """
     groups, members = own.shape[1:]
     flat = own.flatten(1)  # (B, G x M): what can be done for a sentence is not done for its rows
     column = flat.clamp(min=0).index_select(0, sentence)  # (N, G x M)
     padding = torch.where(flat < 0, NEVER, 0.0).index_select(0, sentence)
-    log_prob = torch.log_softmax(logits.gather(1, column) + padding, dim=-1)
+    log_prob, edited = edits.apply(torch.log_softmax(logits.gather(1, column) + padding, dim=-1))
     best, place = best_of_groups(log_prob.view(-1, groups, members), count)
-    return best, shortlist[column.gather(1, place)]
+    return best, shortlist[column.gather(1, place)], edited

@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
+import copy
+
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
+
+from model.step import StepEdits
+from model.transformer import Transformer
+from serving.engine import NEVER
 
 GROUP = 64
 """Tokens of a group."""
 
-NEVER = -1e9
-"""Logit of what only fills up the last group, or a list."""
 
+def in_whole_groups(transformer: Transformer) -> tuple[Transformer, Tensor | None]:
+    """The model with its embedding (V, D) filled up to whole groups, and the bias that then needs.
 
-def padded_projection(weight: Tensor) -> tuple[Tensor, Tensor | None]:
-    """The projection (V, D) filled up to whole groups, and the bias that needs, if any."""
+    The filled-up matrix serves embedding and projection, so that a graph holds it once.
+    """
+    weight = transformer.embedding.weight
     vocab_size = weight.shape[0]
     missing = -vocab_size % GROUP
     if missing == 0:
-        return weight, None
+        return transformer, None
+    filled = copy.deepcopy(transformer)
+    filled.embedding.weight = nn.Parameter(
+        functional.pad(weight.detach(), (0, 0, 0, missing)), requires_grad=False
+    )
     bias = torch.zeros(vocab_size + missing)
     bias[vocab_size:] = NEVER
-    return functional.pad(weight, (0, 0, 0, missing)), bias
+    return filled, bias
 
 
-def best_in_groups(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
+def best_in_groups(logits: Tensor, count: int, edits: StepEdits) -> tuple[Tensor, Tensor, Tensor]:
     """As `best_candidates`, for whole groups.
 
     A row's best `count` tokens lie in its `count` best groups, so that the costly sort runs over
@@ -33,16 +44,16 @@ def best_in_groups(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
     Args:
         logits: (N, V), V a multiple of `GROUP`.
         count: C, at most V.
+        edits: of the log-probabilities.
 
     Returns:
-        Log-probabilities and ids (N, C), best first.
+        Log-probabilities and ids (N, C), best first, and the edited log-probabilities (N, M).
     """
-    log_prob = torch.log_softmax(logits, dim=-1)
+    log_prob, edited = edits.apply(torch.log_softmax(logits, dim=-1))
     groups = logits.shape[1] // GROUP
     if groups <= count:
-        best, ids = torch.topk(log_prob, count, dim=-1)
-        return best, ids
-    return best_of_groups(log_prob.view(-1, groups, GROUP), count)
+        return *torch.topk(log_prob, count, dim=-1), edited
+    return *best_of_groups(log_prob.view(-1, groups, GROUP), count), edited
 
 
 def best_of_groups(grouped: Tensor, count: int) -> tuple[Tensor, Tensor]:

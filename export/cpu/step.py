@@ -10,8 +10,9 @@ from torch.nn import functional
 from export.cpu import operators
 from export.cpu.listed import best_of_lists
 from export.cpu.precision import Precision
-from export.cpu.selection import best_in_groups, padded_projection
+from export.cpu.selection import best_in_groups, in_whole_groups
 from model.layers import DecoderLayer
+from model.step import StepEdits
 from model.transformer import Transformer
 
 
@@ -48,6 +49,9 @@ class RowStep(nn.Module):
         """
         super().__init__()
         self.transformer = transformer
+        bias = None
+        if not listed:
+            self.transformer, bias = in_whole_groups(transformer)
         self.candidates = min(candidates, transformer.config.vocab_size)
         self.qkv, self.output, self.query, self.cross_output, self.feed_forward = (
             nn.ModuleList() for _ in range(5)
@@ -65,11 +69,11 @@ class RowStep(nn.Module):
             self.feed_forward.append(
                 precision.feed_forward(layer.feed_forward, f"{name}.feed_forward")
             )
-        weight = transformer.embedding.weight
+        weight = self.transformer.embedding.weight
         if listed:
             self.projection = precision.listed_projection(weight)
         else:
-            self.projection = precision.projection(*padded_projection(weight))
+            self.projection = precision.projection(weight, bias)
 
     def forward(
         self,
@@ -80,11 +84,14 @@ class RowStep(nn.Module):
         write: Tensor,
         bias: Tensor,
         lengths: Tensor,
+        edit_id: Tensor,
+        edit_factor: Tensor,
+        edit_addend: Tensor,
         cross: list[Tensor],
         cache: list[Tensor],
         shortlist: Tensor | None = None,
         own: Tensor | None = None,
-    ) -> tuple[Tensor, Tensor, list[Tensor]]:
+    ) -> tuple[Tensor, Tensor, Tensor, list[Tensor]]:
         """Run one step.
 
         Args:
@@ -95,13 +102,18 @@ class RowStep(nn.Module):
             write: as above.
             bias: as above.
             lengths: as above.
+            edit_id: (N, M) tokens whose log-probabilities are edited, or their places in the
+                sentence's list; see `serving.engine.Edits`.
+            edit_factor: (N, M).
+            edit_addend: (N, M).
             cross: key, value of each layer, each (B, H, S, D/H).
             cache: key, value of each layer, each (B, H, L, D/H).
             shortlist: (W,) ids that any sentence may use; see `serving.engines.lists`.
             own: (B, G, M) where in it those of each sentence stand, or -1.
 
         Returns:
-            Log-probabilities (N, C) and ids (N, C), best first, and the cache with the new columns.
+            Log-probabilities (N, C) and ids (N, C), best first, the edited log-probabilities
+            (N, M), and the cache with the new columns.
         """
         model = self.transformer
         places = Places(grid, cell, write, bias, lengths)
@@ -112,11 +124,13 @@ class RowStep(nn.Module):
             x, new = self._layer(layer, index, x, places, cross[pair], cache[pair])
             written.extend(new)
         x = model.decoder_norm(x)
+        edits = StepEdits(edit_id, edit_factor, edit_addend)
         if shortlist is None or own is None:
-            return *best_in_groups(self.projection(x), self.candidates), written
+            return *best_in_groups(self.projection(x), self.candidates, edits), written
         logits = self.projection(x, shortlist)  # (N, W)
         sentence = cell // grid.shape[1]  # (N,)
-        return *best_of_lists(logits, shortlist, own, sentence, self.candidates), written
+        found = best_of_lists(logits, shortlist, own, sentence, self.candidates, edits)
+        return *found, written
 
     def _layer(
         self,

@@ -12,16 +12,17 @@ from torch.export import Dim
 from export.gpu.half import half
 from export.gpu.step import BlockStep
 from export.gpu.types import check_types
-from export.onnx_graphs import Graphs, check_exportable
+from export.onnx_graphs import Graphs, check_exportable, example_edits
 from export.trace import trace
 from model.step import EncoderGraph
 from model.transformer import Transformer
-from serving.engines.names import cache_names, cross_names
+from serving.engines.gpu.device import EDIT_ROOM
+from serving.engines.names import EDITS, FOUND, cache_names, cross_names
 from serving.options import MAX_BEAM_SIZE
 
 GpuPrecision = Literal["fp32", "fp16"]
 
-STEP_INPUTS = ("token", "position", "write", "lengths", "visible")
+STEP_INPUTS = ("token", "position", "write", "lengths", "visible", *EDITS)
 
 OPSET = 24
 """The first with TensorScatter."""
@@ -65,6 +66,7 @@ def _step(transformer: Transformer) -> onnx.ModelProto:
         "write": torch.tensor([0, 3]),
         "lengths": torch.tensor([5, 2], dtype=torch.int32),
         "visible": visible,
+        **dict(zip(EDITS, example_edits(2, 3, EDIT_ROOM), strict=True)),
         "cross": _random(transformer, 2 * layers, (2, config.heads, 5, config.d_head)),
         "cache": _random(transformer, 2 * layers, (2, config.heads, 12, config.d_head)),
     }
@@ -74,11 +76,13 @@ def _step(transformer: Transformer) -> onnx.ModelProto:
         "write": {0: batch},
         "lengths": {0: batch},
         "visible": {0: batch, 2: beams, 3: columns},
+        **{name: {0: batch, 1: beams} for name in EDITS},
         "cross": [{0: batch, 2: longest}] * (2 * layers),
         "cache": [{0: batch, 2: columns}] * (2 * layers),
     }
     names = [*STEP_INPUTS, *cross_names(layers), *cache_names(layers, "past")]
-    outputs = ["log_prob", "candidate", *cache_names(layers, "present")]
+    inputs["edit_id"] = inputs["edit_id"].to(torch.int32)
+    outputs = [*FOUND, *cache_names(layers, "present")]
     module: nn.Module = BlockStep(transformer, 2 * MAX_BEAM_SIZE)
     return trace(module, inputs, dynamic, names, outputs, OPSET)
 

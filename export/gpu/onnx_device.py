@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from export.onnx_graphs import Graphs
 from serving.engine import EngineSpec, Ids
 from serving.engines.gpu.decoder import FixedDecoder
-from serving.engines.gpu.device import StepInputs, StepOutputs
+from serving.engines.gpu.device import EDIT_ROOM, StepInputs, StepOutputs
 from serving.engines.gpu.shapes import DEFAULT_SHAPES, EncoderShape, Shapes, StepPlan
 from serving.engines.names import cache_names, cross_names
 
@@ -118,10 +118,14 @@ class OnnxDevice:
             write=np.zeros(most, dtype=np.int64),
             lengths=np.ones(most, dtype=np.int32),
             visible=np.zeros((most, 1, plan.beams, plan.columns), dtype=np.bool_),
+            edit_id=np.zeros((*rows, EDIT_ROOM), dtype=np.int32),
+            edit_factor=np.ones((*rows, EDIT_ROOM), dtype=np.float32),
+            edit_addend=np.zeros((*rows, EDIT_ROOM), dtype=np.float32),
         )
         outputs = StepOutputs(
             log_prob=np.zeros((*rows, spec.candidates), dtype=np.float32),
             candidate=np.zeros((*rows, spec.candidates), dtype=np.int32),
+            edited=np.zeros((*rows, EDIT_ROOM), dtype=np.float32),
         )
         return _Board(inputs, outputs, *(self._stack(most, n) for n in (plan.length, plan.columns)))
 

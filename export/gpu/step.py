@@ -15,9 +15,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.onnx.ops import symbolic
 
-from export.cpu.selection import GROUP, best_of_groups, padded_projection
+from export.cpu.selection import GROUP, best_of_groups, in_whole_groups
 from model.layers import DecoderLayer
 from model.masks import padding_mask
+from model.step import StepEdits
 from model.transformer import Transformer
 
 NEVER = -8e3
@@ -29,11 +30,10 @@ class BlockStep(nn.Module):
 
     def __init__(self, transformer: Transformer, candidates: int) -> None:
         super().__init__()
-        self.transformer = transformer
+        self.transformer, bias = in_whole_groups(transformer)
         self.candidates = min(candidates, transformer.config.vocab_size)
-        weight, bias = padded_projection(transformer.embedding.weight.detach())
-        self.weight = nn.Parameter(weight)
-        self.bias = None if bias is None else nn.Parameter(bias.clamp(min=NEVER).to(weight.dtype))
+        dtype = transformer.embedding.weight.dtype
+        self.bias = None if bias is None else nn.Parameter(bias.clamp(min=NEVER).to(dtype))
 
     def forward(
         self,
@@ -42,9 +42,12 @@ class BlockStep(nn.Module):
         write: Tensor,
         lengths: Tensor,
         visible: Tensor,
+        edit_id: Tensor,
+        edit_factor: Tensor,
+        edit_addend: Tensor,
         cross: list[Tensor],
         cache: list[Tensor],
-    ) -> tuple[Tensor, Tensor, list[Tensor]]:
+    ) -> tuple[Tensor, Tensor, Tensor, list[Tensor]]:
         """Run one step.
 
         Args:
@@ -53,12 +56,17 @@ class BlockStep(nn.Module):
             write: (B,) int64, the first of the K columns that they are written to.
             lengths: (B,) int32 source lengths, at least 1.
             visible: (B, 1, K, L) bool, the columns that each row attends to; some for every row.
+            edit_id: (B, K, M) int32, tokens whose log-probabilities are edited; see
+                `serving.engine.Edits`.
+            edit_factor: (B, K, M) FP32.
+            edit_addend: (B, K, M) FP32.
             cross: key, value of each layer, each (B, H, S, D/H).
             cache: key, value of each layer, each (B, H, L, D/H).
 
         Returns:
-            Log-probabilities (B, K, C) FP32 and ids (B, K, C) int32, best first, and the cache
-            with the new columns, in place where the engine binds it so.
+            Log-probabilities (B, K, C) FP32 and ids (B, K, C) int32, best first, the edited
+            log-probabilities (B, K, M), and the cache with the new columns, in place where the
+            engine binds it so.
         """
         model = self.transformer
         memory_mask = padding_mask(lengths, cross[0].shape[2])
@@ -70,13 +78,16 @@ class BlockStep(nn.Module):
             x, new = _layer(layer, x, where, cross[pair], cache[pair])
             written.extend(new)
         rows = model.decoder_norm(x).flatten(0, 1)  # (N, D)
-        logits = functional.linear(rows, self.weight, self.bias).float()
-        best, ids = _ranked(logits, self.candidates)
+        logits = functional.linear(rows, model.embedding.weight, self.bias).float()
+        edits = (edit_id.long(), edit_factor, edit_addend)
+        by_row = StepEdits(*(array.flatten(0, 1) for array in edits))
+        best, ids, edited = _ranked(logits, self.candidates, by_row)
         shape = (*token.shape, self.candidates)
-        return best.view(shape), ids.to(torch.int32).view(shape), written
+        edited = edited.view(*token.shape, edit_id.shape[2])
+        return best.view(shape), ids.to(torch.int32).view(shape), edited, written
 
 
-def _ranked(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
+def _ranked(logits: Tensor, count: int, edits: StepEdits) -> tuple[Tensor, Tensor, Tensor]:
     """As `model.step.best_candidates`, for FP32 logits (N, V) of whole groups.
 
     The normaliser is written out, the largest logit taken off first: TensorRT's parser makes
@@ -84,13 +95,11 @@ def _ranked(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
     numbers.
     """
     below = logits - logits.amax(dim=-1, keepdim=True)
-    total = below.exp().sum(dim=-1, keepdim=True).log()
+    log_prob, edited = edits.apply(below - below.exp().sum(dim=-1, keepdim=True).log())
     groups = logits.shape[1] // GROUP
     if groups <= count:
-        best, ids = torch.topk(below, count, dim=-1)
-    else:
-        best, ids = best_of_groups(below.view(-1, groups, GROUP), count)
-    return best - total, ids
+        return *torch.topk(log_prob, count, dim=-1), edited
+    return *best_of_groups(log_prob.view(-1, groups, GROUP), count), edited
 
 
 class _Places(NamedTuple):

@@ -12,7 +12,7 @@ import onnx
 
 from serving.errors import ConfigError
 from serving.options import MAX_BEAM_SIZE, MAX_SOURCE_TOKENS
-from serving.triton.native_engine import COLUMNS, SENTENCES
+from serving.triton.native_engine import COLUMNS, EDIT_ROOM, SENTENCES
 
 
 class Range(NamedTuple):
@@ -26,12 +26,13 @@ class Range(NamedTuple):
 AXES = {
     "B": Range(1, 8, SENTENCES),
     "K": Range(1, 4, MAX_BEAM_SIZE),
+    "M": Range(1, 32, EDIT_ROOM),
     "N_before": Range(1, 32, SENTENCES * MAX_BEAM_SIZE),
     "S": Range(1, 32, MAX_SOURCE_TOKENS),
     "T": Range(1, 32, COLUMNS),
 }
 """The free axes of both graphs: sentences, beams, rows of the step before, source tokens, columns
-of the cache. The native engine never leaves them."""
+of the cache, edits. The native engine never leaves them."""
 
 
 def profile(graph: onnx.GraphProto) -> dict[str, list[int]]:

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from model.engine import on_host
+from model.engine import on_device, on_host
 from model.recurrent.gru import Annotations, GruModel
 from model.step import best_candidates
-from serving.engine import Candidates, EngineSpec, Ids
+from serving.engine import Candidates, Edits, EngineSpec, Ids
 from serving.grid import GridDecoder
 from serving.options import MAX_BEAM_SIZE
 
@@ -91,6 +91,7 @@ class GruEngine:
         token: Ids,
         position: Ids,
         parent: Ids,
+        edits: Edits,
     ) -> tuple[Candidates, list[Tensor]]:
         """One token for each row; see `serving.grid.GridEngine.step`."""
         beams = len(token) // memory.sentences
@@ -105,5 +106,5 @@ class GruEngine:
             decoder = self._model.decoder
             context, state = decoder.step(word, state, memory.annotations)
             logits = self._model.embedding.project(decoder.hidden(word, context, state[-1]))
-            found = best_candidates(logits, self.spec.candidates)
+            found = best_candidates(logits, self.spec.candidates, on_device(edits, self._device))
         return on_host(*found), state

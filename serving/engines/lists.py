@@ -7,9 +7,11 @@ on the company: not even on the order in which numbers are added.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from serving.engine import Candidates, Ids
+from serving.engine import IMPOSSIBLE, Candidates, Demand, Ids
 from serving.options import MAX_BEAM_SIZE
 from serving.shortlist import Shortlist
 
@@ -23,9 +25,6 @@ and a padded list must be the same sum as a longer padded one."""
 _LEAST = 2 * MAX_BEAM_SIZE * MEMBERS
 """Shortest padded list: as many groups as candidates are asked for."""
 
-_NEVER = -1e8
-"""Log-probabilities below it are of what only fills up a list."""
-
 
 class Lists:
     """Every sentence's list, in the order of the sentences in flight."""
@@ -34,17 +33,19 @@ class Lists:
         self._shortlist = shortlist
         self._lists: list[Ids] = []
         self._feed: dict[str, Ids] = {}
+        self._keys: Ids = np.zeros(0, dtype=np.int64)
 
-    def join(self, source: Ids, lengths: Ids) -> None:
-        """Sentences (B, S) of lengths (B,) follow those in flight."""
-        for ids, length in zip(source, lengths, strict=True):
-            self._lists.append(self._shortlist.candidates(ids[:length]))
-        self._feed = {}
+    def join(self, source: Ids, demands: Sequence[Demand]) -> None:
+        """Sentences (B, S) follow those in flight."""
+        for ids, demand in zip(source, demands, strict=True):
+            listed = self._shortlist.candidates(ids[: demand.source], demand.forced)
+            self._lists.append(listed)
+        self._changed()
 
     def select(self, sentences: Ids) -> None:
         """Keep the sentences at these places."""
         self._lists = [self._lists[i] for i in sentences]
-        self._feed = {}
+        self._changed()
 
     def feed(self, slot: Ids) -> dict[str, Ids]:
         """Inputs of the step.
@@ -72,15 +73,36 @@ class Lists:
             }
         return self._feed
 
+    def places(self, sentence: Ids, ids: Ids) -> Ids:
+        """Where ids (N, M) stand in the lists of these sentences (N,).
+
+        One that is not in it stands where something fills it up, and is as impossible.
+        """
+        if ids.size == 0:
+            return ids
+        if self._keys.size == 0:  # sentence and id as one number, ascending
+            numbered = enumerate(self._lists)
+            size = self._shortlist.vocab_size
+            self._keys = np.concatenate([number * size + listed for number, listed in numbered])
+        lengths = np.array([len(listed) for listed in self._lists])
+        start = np.cumsum(lengths) - lengths
+        wanted = sentence[:, None] * self._shortlist.vocab_size + ids
+        place = np.searchsorted(self._keys, wanted)
+        missing = self._keys[np.minimum(place, len(self._keys) - 1)] != wanted
+        return np.where(missing, lengths[sentence][:, None], place - start[sentence][:, None])
+
+    def _changed(self) -> None:
+        self._feed, self._keys = {}, np.zeros(0, dtype=np.int64)
+
     def _padded_length(self) -> int:
-        longest = max(_LEAST, *map(len, self._lists))
+        longest = max(_LEAST, *(len(listed) + 1 for listed in self._lists))
         return -(-longest // _GRANULE) * _GRANULE
 
 
 def without_padding(found: Candidates, pad_id: int) -> Candidates:
     """What only fills up a list is impossible; search never takes it."""
-    padding = found.log_prob < _NEVER
+    padding = found.log_prob < IMPOSSIBLE
     if not padding.any():
         return found
     log_prob = np.where(padding, np.float32(-np.inf), found.log_prob)
-    return Candidates(log_prob, np.where(padding, pad_id, found.token))
+    return Candidates(log_prob, np.where(padding, pad_id, found.token), found.edited)

@@ -1,6 +1,12 @@
-"""Names of the graphs' keys and values, the same for every engine."""
+"""Names of inputs and outputs that the graphs of every engine have."""
 
 from __future__ import annotations
+
+EDITS = ("edit_id", "edit_factor", "edit_addend")
+"""Inputs of the step: the edits of log-probabilities (see `serving.engine.Edits`)."""
+
+FOUND = ("log_prob", "candidate", "edited")
+"""Outputs of the step beside its cache (see `serving.engine.Candidates`)."""
 
 
 def cross_names(layers: int) -> list[str]:

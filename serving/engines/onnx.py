@@ -10,10 +10,21 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from serving.engine import Candidates, Demand, EngineSpec, Ids, Room, Rows, lengths_of, unlimited
+from serving.engine import (
+    Candidates,
+    Demand,
+    Edits,
+    EngineSpec,
+    Ids,
+    Room,
+    Rows,
+    lengths_of,
+    unlimited,
+)
 from serving.engines.columns import GRANULE, Columns
 from serving.engines.lists import Lists, without_padding
-from serving.engines.names import cache_names, cross_names
+from serving.engines.names import EDITS, FOUND, cache_names, cross_names
+from serving.engines.packed import encoder_feed
 from serving.engines.sessions import Graph, Sessions
 from serving.engines.slots import Floats, Slots
 from serving.errors import ConfigError
@@ -52,14 +63,17 @@ class OnnxEngine:
             shortlist: for a step graph that takes one.
 
         Raises:
-            ConfigError: a graph is missing, ONNX Runtime refuses it, or the step takes a shortlist
-                and there is none, or the other way round.
+            ConfigError: a graph is missing or of an older version, ONNX Runtime refuses it, or the
+                step takes a shortlist and there is none, or the other way round.
         """
         self.spec = spec
         self.workers = workers
         self.shortlist = shortlist
         self.sessions = Sessions(encoder, decoder_step, threads, workers, profile)
-        takes_one = any(i.name == "shortlist" for i in self.sessions.wide.step.get_inputs())
+        inputs = {value.name for value in self.sessions.wide.step.get_inputs()}
+        if not inputs.issuperset(EDITS):
+            raise ConfigError("the decoder step is of an older version; run dragoman export again")
+        takes_one = "shortlist" in inputs
         if takes_one != (shortlist is not None):
             raise ConfigError(f"the decoder step takes {'a' if takes_one else 'no'} shortlist")
 
@@ -114,7 +128,7 @@ class OnnxDecoder:
         self._lengths[slots] = lengths
         self._bound = []
         if self._lists:
-            self._lists.join(source, lengths)
+            self._lists.join(source, demands)
 
     def room(self) -> Room:
         """All that memory holds."""
@@ -144,8 +158,10 @@ class OnnxDecoder:
         grid[cell] = np.arange(len(cell))
         bias = np.full((len(grid), visible.shape[1]), MASKED, dtype=np.float32)
         bias[cell] = np.where(visible, np.float32(0), np.float32(MASKED))
-        feed = {
+        edits = rows.edits or Edits.none(len(cell))
+        feed: dict[str, NDArray[Any]] = {
             **(self._lists.feed(self._slot) if self._lists else {}),
+            **dict(zip(EDITS, edits.arrays, strict=True)),
             "token": rows.token,
             "position": rows.position,
             "grid": grid.reshape(-1, beams),
@@ -153,7 +169,9 @@ class OnnxDecoder:
             "write": self._write_index(slot, column),
             "bias": bias.reshape(len(self._slot), 1, beams, -1),
         }
-        return self._run(feed, len(cell))
+        if self._lists:
+            feed[EDITS[0]] = self._lists.places(rows.sentence, edits.ids)
+        return self._run(feed, edits.ids.shape)
 
     def _cross_width(self, joining: int) -> int:
         """S for those in flight and some of that width; it changes seldom, since all is copied."""
@@ -163,17 +181,7 @@ class OnnxDecoder:
 
     def _encode(self, source: Ids, lengths: Ids, width: int) -> list[Floats]:
         """Keys and values (B, H, S, D/H); tokens are packed, so that padding costs nothing."""
-        inside = np.arange(source.shape[1]) < lengths[:, None]
-        cell = np.flatnonzero(np.pad(inside, ((0, 0), (0, width - source.shape[1]))))
-        grid = np.zeros(len(source) * width, dtype=np.int64)
-        grid[cell] = np.arange(len(cell))
-        feed = {
-            "source": source[inside],
-            "position": cell % width,
-            "grid": grid.reshape(-1, width),
-            "cell": cell,
-            "lengths": lengths.astype(np.int32),
-        }
+        feed = encoder_feed(source, lengths, width)
         shape = (len(source), self._spec.heads, width, self._spec.d_head)
         outputs = [np.empty(shape, dtype=np.float32) for _ in self._cross_names]
         session = self._sessions.now().encoder
@@ -227,13 +235,19 @@ class OnnxDecoder:
         index[:, :, 2] = column[:, None]
         return index.reshape(-1, 3)
 
-    def _run(self, feed: dict[str, NDArray[Any]], rows: int) -> Candidates:
-        shape = (rows, self._spec.candidates)
-        found = Candidates(np.empty(shape, dtype=np.float32), np.empty(shape, dtype=np.int64))
+    def _run(self, feed: dict[str, NDArray[Any]], edits: tuple[int, ...]) -> Candidates:
+        """Run the step with edits of that shape, (N, M)."""
+        shape = (edits[0], self._spec.candidates)
+        found = Candidates(
+            np.empty(shape, dtype=np.float32),
+            np.empty(shape, dtype=np.int64),
+            np.empty(edits, dtype=np.float32),
+        )
         for name, array in feed.items():
             self._binding.bind_cpu_input(name, array)
-        self._binding.bind_ortvalue_output("log_prob", _value(found.log_prob))
-        self._binding.bind_ortvalue_output("candidate", _value(found.token))
+        outputs: Sequence[NDArray[Any]] = (found.log_prob, found.token, found.edited)
+        for name, output in zip(FOUND, outputs, strict=True):
+            self._binding.bind_ortvalue_output(name, _value(output))
         self._session.run_with_iobinding(self._binding)
         return without_padding(found, self._spec.pad_id) if self._lists else found
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from serving.engine import Candidates, EngineSpec, Ids, Room
-from serving.engines.names import cache_names, cross_names
+from serving.engine import Candidates, Edits, EngineSpec, Ids, Room
+from serving.engines.names import EDITS, FOUND, cache_names, cross_names
 from serving.errors import DragomanError
 from serving.grid import GridDecoder, stack_padded
 from serving.options import MAX_SOURCE_TOKENS, max_output_length
@@ -31,6 +31,10 @@ SPARE_COLUMNS = 8
 
 COLUMNS = max_output_length(MAX_SOURCE_TOKENS) + SPARE_COLUMNS
 """Most columns of a cache that goes into a step."""
+
+
+EDIT_ROOM = 2304
+"""Most edits of a row: tokens that it has written (1,050), that are suppressed (1,000), symbols."""
 
 
 class NativeModelError(DragomanError):
@@ -130,7 +134,7 @@ class NativeEngine:
         self.spec = spec
         self._triton = triton
         layers = spec.decoder_layers
-        outputs = ["log_prob", "candidate", *cache_names(layers, "present")]
+        outputs = [*FOUND, *cache_names(layers, "present")]
         self._encoder = NativeModel(triton, encoder, cross_names(layers))
         self._step = NativeModel(triton, decoder_step, outputs)
         self._past = cache_names(layers, "past")
@@ -151,20 +155,26 @@ class NativeEngine:
         token: Ids,
         position: Ids,
         parent: Ids,
+        edits: Edits,
     ) -> tuple[Candidates, list[Any]]:
         """One token for each row; see `serving.grid.GridEngine.step`."""
         shape = (memory.sentences, -1)  # (B, K)
-        names = ("token", "position", "parent", "lengths")
+        names = ("token", "position", "parent", "lengths", *EDITS)
         rows = [array.reshape(shape) for array in (token, position, parent)]
+        # As with the cache, Triton's backends need not take empty tensors.
+        some = Edits.none(len(token), min(max(1, edits.width), EDIT_ROOM))
+        some.put(np.arange(len(token)), edits)
+        edit = [array.reshape(*rows[0].shape, -1) for array in some.arrays]
         past = self._start(memory) if cache is None else _trim(cache, int(position.max()))
-        log_prob, candidate, *present = self._step(
+        log_prob, candidate, edited, *present = self._step(
             [
-                *_tensors(self._triton, names, (*rows, memory.lengths)),
+                *_tensors(self._triton, names, (*rows, memory.lengths, *edit)),
                 *memory.cross,
                 *_tensors(self._triton, self._past, past),
             ]
         )
-        return Candidates(log_prob.as_numpy(), candidate.as_numpy()), present
+        scores = edited.as_numpy()[:, : edits.width]
+        return Candidates(log_prob.as_numpy(), candidate.as_numpy(), scores), present
 
     def _start(self, memory: NativeMemory) -> list[Array]:
         """A column that no row ever sees: Triton's backends need not take empty tensors."""

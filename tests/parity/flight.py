@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from serving.engine import Decoder, Demand, Ids, Rows, pad
-from tests.parity.models import random_sentences
+from tests.parity.models import random_edits, random_sentences
 
 LONGEST_FLIGHT = 64
 """Tokens that a sentence of a flight may write."""
@@ -62,7 +62,9 @@ class Flight:
                 position = self._rows[parent][1] + 1 if own else 0
                 found.append((sentence, int(self._random.integers(1, 90)), position, parent))
         self._rows = [(sentence, position) for sentence, _, position, _ in found]
-        return Rows(*(np.array(column, dtype=np.int64) for column in zip(*found, strict=True)))
+        sentence, token, position, parent = np.array(found, dtype=np.int64).T.copy()
+        edits = random_edits(self._random, len(found), 90) if self._random.random() < 0.8 else None
+        return Rows(sentence, token, position, parent, edits)
 
 
 def assert_decoders_agree(decoders: Sequence[Decoder], seed: int) -> None:
@@ -77,6 +79,9 @@ def assert_decoders_agree(decoders: Sequence[Decoder], seed: int) -> None:
         expected, found = (decoder.step(rows) for decoder in decoders)
         np.testing.assert_allclose(found.log_prob, expected.log_prob, atol=1e-4)
         np.testing.assert_array_equal(found.token[:, 0], expected.token[:, 0])
+        width = rows.edits.width if rows.edits else 0
+        edited = found.edited[:, :width]
+        np.testing.assert_allclose(edited, expected.edited, rtol=1e-5, atol=1e-4)
         staying = flight.leaving()
         for decoder in decoders:
             decoder.select(staying)

@@ -9,7 +9,7 @@ import torch
 
 from model.config import ModelConfig
 from model.transformer import Transformer
-from serving.engine import Demand, Ids, pad
+from serving.engine import NEVER, Demand, Edits, Ids, pad
 
 SMALL = {
     "preset": "tiny",
@@ -40,3 +40,16 @@ def random_sentences(random: np.random.Generator, count: int, longest: int) -> l
     return [
         [*random.integers(3, 90, random.integers(0, longest)).tolist(), 2] for _ in range(count)
     ]
+
+
+def random_edits(random: np.random.Generator, rows: int, vocab_size: int) -> Edits:
+    """Up to a dozen of each row, some tokens blocked and some penalised; often none at all."""
+    edits = Edits.none(rows, int(random.integers(0, 13)) * int(random.integers(0, 2)))
+    for row in range(rows):
+        own = int(random.integers(0, edits.width + 1))
+        some = Edits.none(1, own)
+        some.ids[0] = random.permutation(vocab_size)[:own]
+        some.factor[0] = random.choice([1.0, 1.5], own)
+        some.addend[0] = random.choice([0.0, -0.25, NEVER], own)
+        edits.put(np.array([row]), some)
+    return edits

@@ -10,8 +10,8 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from export.onnx_graphs import Graphs
-from serving.engine import Candidates, EngineSpec, Ids
-from serving.engines.names import cache_names, cross_names
+from serving.engine import Candidates, Edits, EngineSpec, Ids
+from serving.engines.names import EDITS, FOUND, cache_names, cross_names
 from serving.grid import GridDecoder, stack_padded
 
 
@@ -61,7 +61,7 @@ class PortableEngine:
         layers = spec.decoder_layers
         self._cross = cross_names(layers)
         self._past = cache_names(layers, "past")
-        self._outputs = ["log_prob", "candidate", *cache_names(layers, "present")]
+        self._outputs = [*FOUND, *cache_names(layers, "present")]
         self._empty = _value(np.zeros((1, spec.heads, 0, spec.d_head), dtype=np.float32))
 
     def decoder(self) -> GridDecoder[PortableMemory, list[Any]]:
@@ -79,6 +79,7 @@ class PortableEngine:
         token: Ids,
         position: Ids,
         parent: Ids,
+        edits: Edits,
     ) -> tuple[Candidates, list[Any]]:
         """One token for each row; see `serving.grid.GridEngine.step`."""
         if cache is None:
@@ -89,11 +90,15 @@ class PortableEngine:
             "position": _value(position.reshape(shape)),
             "parent": _value(parent.reshape(shape)),
             "lengths": _value(memory.lengths),
+            **{
+                name: _value(array.reshape((*token.reshape(shape).shape, edits.width)))
+                for name, array in zip(EDITS, edits.arrays, strict=True)
+            },
             **dict(zip(self._cross, memory.cross, strict=True)),
             **dict(zip(self._past, _trim(cache, int(position.max())), strict=True)),
         }
         outputs = self._step.run_with_ort_values(self._outputs, feed)
-        return Candidates(outputs[0].numpy(), outputs[1].numpy()), outputs[2:]
+        return Candidates(*(value.numpy() for value in outputs[:3])), outputs[3:]
 
 
 def _trim(cache: list[Any], columns: int) -> list[Any]:

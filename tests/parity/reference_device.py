@@ -11,6 +11,7 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 from onnx.reference import ReferenceEvaluator
+from onnx.reference.op_run import OpRun
 
 from export.gpu.onnx_device import OnnxDevice
 from export.gpu.types import value_types
@@ -70,6 +71,15 @@ class ReferenceDevice(OnnxDevice):
             array[:sentences] = found[name]
 
 
+class GatherElements(OpRun):
+    """ONNX's own evaluator fails where an axis is longer than 32."""
+
+    op_domain = ""
+
+    def _run(self, data: Any, indices: Any, axis: int = 0) -> tuple[NDArray[Any]]:
+        return (np.take_along_axis(data, indices, axis=axis),)
+
+
 class _Watched:
     """A graph that gives all its values."""
 
@@ -84,7 +94,7 @@ class _Watched:
                 value = onnx.helper.make_tensor_value_info(name, types[name], None)
                 watched.graph.output.append(value)
         self._names = [value.name for value in watched.graph.output]
-        self._evaluator = ReferenceEvaluator(watched)
+        self._evaluator = ReferenceEvaluator(watched, new_ops=[GatherElements])
         self.not_finite: set[str] = set()
         self.largest = 0.0
 

@@ -14,7 +14,8 @@ from export.onnx_graphs import Graphs
 from export.proof import prove
 from model.engine import TorchEngine
 from model.transformer import Transformer
-from serving.engine import Demand
+from serving.engine import IMPOSSIBLE, NEVER, Demand, Edits, Rows
+from serving.engines.gpu.device import EDIT_ROOM
 from serving.engines.gpu.memory import total_bytes
 from serving.engines.gpu.tensorrt import TensorRtDevice, TensorRtEngine
 from serving.errors import ConfigError, DragomanError, RequestError
@@ -99,6 +100,37 @@ def test_graphs_are_replayed_and_give_what_plain_calls_give(
     for one, other in zip(*found, strict=True):
         np.testing.assert_array_equal(one.log_prob, other.log_prob)
         np.testing.assert_array_equal(one.token, other.token)
+
+
+def test_more_edits_than_a_plan_has_room_for_are_made_to_its_candidates(
+    post: tuple[TorchEngine, Graphs],
+) -> None:
+    """Blocked and penalised tokens beyond the room; the candidates that are left are right."""
+    torch_engine, graphs = post
+    random, rows, width = np.random.default_rng(4), 3, EDIT_ROOM + 10
+    edits = Edits.none(rows, width)
+    for row in range(rows):
+        edits.ids[row] = random.permutation(90)[:width]
+    edits.factor[:, ::2], edits.addend[:, 1::2] = 3.0, NEVER
+    edits.ids[2], edits.factor[2], edits.addend[2] = 7, 1.5, 0  # one edit, repeated
+    zeros = np.zeros(rows, dtype=np.int64)
+    step = Rows(np.arange(rows), zeros + 1, zeros, zeros, edits)
+    found, unedited = [], []
+    for engine in (torch_engine, gpu_engine(graphs, torch_engine.spec)):
+        decoder = engine.decoder()
+        decoder.join(*joining([[5, 6, 2], [7, 2], [8, 9, 10, 2]]))
+        found.append(decoder.step(step))
+        unedited.append(decoder.step(dataclasses.replace(step, edits=None)).log_prob)
+    np.testing.assert_allclose(unedited[0], unedited[1], atol=1e-4)  # the step before is forgotten
+    for row in range(rows):
+        exact, late = (
+            {t: p for t, p in zip(f.token[row], f.log_prob[row], strict=True) if p > IMPOSSIBLE}
+            for f in found
+        )
+        shared = exact.keys() & late.keys()
+        assert len(shared) > 5
+        assert [late[t] for t in shared] == pytest.approx([exact[t] for t in shared], abs=1e-4)
+        assert list(late.values()) == sorted(late.values(), reverse=True)
 
 
 def test_a_scheduler_never_overfills_the_boards(post: tuple[TorchEngine, Graphs]) -> None:

@@ -15,7 +15,7 @@ from export.plans.builder import build_plan
 from export.proof import prove
 from model.engine import TorchEngine
 from model.transformer import Transformer
-from serving.engine import pad
+from serving.engine import Edits, pad
 from serving.engines.gpu.plans import PlanAxes
 from serving.triton.native_engine import SPARE_COLUMNS
 from tests.parity.company import assert_company_changes_nothing
@@ -58,7 +58,7 @@ def test_columns_that_nobody_sees_are_cut_off_when_they_are_many(
     one = np.zeros(1, dtype=np.int64)
     widths = []
     for position in [*range(SPARE_COLUMNS + 3), 0, 1]:
-        _, cache = engine.step(memory, cache, one + 5, one + position, one)
+        _, cache = engine.step(memory, cache, one + 5, one + position, one, Edits.none(1))
         widths.append(cache[0].as_numpy().shape[2])
     assert widths[:-2] == list(range(2, SPARE_COLUMNS + 5)), "one hidden column, then the row's own"
     assert widths[-2:] == [2, 3]
@@ -75,8 +75,9 @@ def test_graphs_in_fp16_run_and_agree_closely(
     found = []
     for engine in engines:
         memory = engine.encode(source, lengths)
-        first, cache = engine.step(memory, None, token, 0 * rows, 0 * rows)
-        second, cache = engine.step(memory, cache, token + 4, 0 * rows + 1, rows)
+        none = Edits.none(4)
+        first, cache = engine.step(memory, None, token, 0 * rows, 0 * rows, none)
+        second, cache = engine.step(memory, cache, token + 4, 0 * rows + 1, rows, none)
         found.append(np.stack((first.log_prob, second.log_prob)))
         assert cache[0].as_numpy().dtype == (np.float32 if engine is engines[0] else np.float16)
     # These weights are far larger than those of a trained model, and so are the logits.

@@ -15,11 +15,11 @@ from export.proof import ProofError, prove
 from model.engine import TorchEngine
 from model.transformer import Transformer
 from serving.bundle import Bundle, find_bundle
-from serving.engine import Ids, pad
+from serving.engine import Edits, Ids, pad
 from serving.errors import ConfigError
 from serving.grid import GridDecoder, GridEngine
 from tests.parity.company import assert_company_changes_nothing
-from tests.parity.models import random_sentences, small_model
+from tests.parity.models import random_edits, random_sentences, small_model
 from tests.parity.portable_engine import PortableEngine
 
 
@@ -64,14 +64,16 @@ def test_steps_of_any_shape_and_age_agree(
     parent = np.zeros(rows, dtype=np.int64)
     for _ in range(6):
         token = random.integers(1, 90, rows)
+        edits = random_edits(random, rows, 90)
         found = []
         for which, engine in enumerate(both):
             candidates, caches[which] = engine.step(
-                memories[which], caches[which], token, position, parent
+                memories[which], caches[which], token, position, parent, edits
             )
             found.append(candidates)
         np.testing.assert_allclose(found[0].log_prob, found[1].log_prob, atol=1e-4)
         np.testing.assert_array_equal(found[0].token[:, 0], found[1].token[:, 0])
+        np.testing.assert_allclose(found[0].edited, found[1].edited, rtol=1e-5, atol=1e-4)
         parent = random.integers(0, rows, rows)
         young = random.random(rows) < 0.2  # as if these rows had just joined
         position = np.where(young, 0, position[parent] + 1)
@@ -85,7 +87,7 @@ def test_a_step_keeps_no_more_columns_than_the_oldest_row_sees(
     cache: Any = None
     one = np.zeros(1, dtype=np.int64)
     for position in (0, 1, 2, 3, 0, 1):
-        _, cache = engine.step(memory, cache, one + 5, one + position, one)
+        _, cache = engine.step(memory, cache, one + 5, one + position, one, Edits.none(1))
         assert cache[0].shape()[2] == position + 1
 
 

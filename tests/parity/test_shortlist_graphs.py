@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from model.engine import TorchEngine, engine_spec
 from model.transformer import Transformer
 from serving.batch import Hypothesis
 from serving.bundle import DECODER_STEP, SPEC, Bundle
-from serving.engine import Rows
+from serving.engine import IMPOSSIBLE, NEVER, Demand, Edits, Rows, pad
 from serving.engines.onnx import OnnxEngine
 from serving.errors import ConfigError
 from serving.options import DecodingOptions
@@ -138,7 +139,8 @@ def test_log_probabilities_are_of_the_list(
     decoders = TorchEngine(transformer).decoder(), engine.decoder()
     for decoder in decoders:
         decoder.join(*joining(sentences))
-    rows = Rows(*(np.array(c) for c in ([0, 1], [1, 1], [0, 0], [0, 0])))
+    zeros = np.zeros(2, dtype=np.int64)
+    rows = Rows(np.arange(2), zeros + 1, zeros, zeros)
     found = decoders[1].step(rows)
     assert np.isfinite(found.log_prob).sum(axis=1).tolist() == [6, 4]
     for row, ids in enumerate(sentences):
@@ -146,6 +148,58 @@ def test_log_probabilities_are_of_the_list(
         assert np.exp(found.log_prob[row][real]).sum() == pytest.approx(1.0, abs=1e-5)
         assert sorted(found.token[row][real]) == engine.shortlist.candidates(ids).tolist()
         assert (found.token[row][~real] == 0).all()
+
+
+def test_edits_name_tokens_of_the_list(
+    transformer: Transformer, fp32: dict[str, OnnxEngine]
+) -> None:
+    """A blocked, a penalised, a forced token, and one that the list has not."""
+    decoders = [fp32["none"].decoder() for _ in range(2)]
+    source, lengths = pad([[7, 8, EOS], [30, EOS]], 0)
+    for decoder in decoders:
+        decoder.join(source, [Demand(int(n), 1, 20, forced=(44,)) for n in lengths])
+    zeros = np.zeros(2, dtype=np.int64)
+    edits = Edits(
+        ids=np.array([[7, 44, 60], [EOS, 44, 30]]),
+        factor=np.array([[1, 2, 1], [1, 1, 3]], dtype=np.float32),
+        addend=np.array([[NEVER, 0, 0], [NEVER, 0, -1]], dtype=np.float32),
+    )
+    rows = Rows(np.arange(2), zeros + 1, zeros, zeros)
+    expected, found = decoders[0].step(rows), decoders[1].step(replace(rows, edits=edits))
+    for row in range(2):
+        plain, changed = (
+            dict(zip(f.token[row].tolist(), f.log_prob[row].tolist(), strict=True))
+            for f in (expected, found)
+        )
+        for column in range(3):
+            token = int(edits.ids[row, column])
+            value = (
+                plain.pop(token, -np.inf) * edits.factor[row, column] + edits.addend[row, column]
+            )
+            impossible = value < IMPOSSIBLE
+            assert found.edited[row, column] < IMPOSSIBLE if impossible else True
+            assert changed.pop(token, -np.inf) == pytest.approx(-np.inf if impossible else value)
+        assert {t: changed[t] for t in plain if t} == pytest.approx(
+            {t: plain[t] for t in plain if t}
+        )
+
+
+def test_constraints_hold_within_lists(fp32: dict[str, OnnxEngine]) -> None:
+    """A prefix of tokens that no list has, symbols, and no n-gram twice; the same in company."""
+    engine, symbols = fp32["short"], frozenset({10, 11, 12})
+    assert engine.shortlist is not None
+    sources = [[20, 11, 21, EOS], [22, EOS], [23, 24, 12, 25, EOS]]
+    prefixes = [(), (1400, 1401), (1402,)]
+    options = DecodingOptions(3, n_best=3, no_repeat_ngram_size=1, suppress=((9,), (5,)))
+    together = search(engine, sources, options, prefixes=prefixes, symbols=symbols)
+    for source, prefix, found in zip(sources, prefixes, together, strict=True):
+        [alone] = search(engine, [source], options, prefixes=[prefix], symbols=symbols)
+        assert [h.ids for h in alone] == [h.ids for h in found]
+        for hypothesis in found:
+            assert hypothesis.ids[: len(prefix)] == prefix
+            assert not {5, 9} & set(hypothesis.ids)
+            copied = [token for token in hypothesis.ids if token in symbols]
+            assert sorted(copied) == sorted(token for token in source if token in symbols)
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:  # other tests need not wait for gRPC
+    from serving.client import Client
+    from tests.unit.triton_double import TritonDouble
 
 
 @pytest.fixture(scope="module")
@@ -14,3 +19,21 @@ def quick_writes() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda _: None)
         yield
+
+
+@pytest.fixture
+def triton() -> TritonDouble:
+    """A server with a script, not yet serving."""
+    from tests.unit.triton_double import TritonDouble
+
+    return TritonDouble()
+
+
+@pytest.fixture
+def client(triton: TritonDouble) -> Iterator[Client]:
+    """A client of that server, which serves."""
+    from serving.client import Client
+    from tests.unit.triton_double import serving
+
+    with serving(triton) as address, Client(address, timeout=20, patience=3) as client:
+        yield client

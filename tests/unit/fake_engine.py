@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import zlib
 
 import numpy as np
 
-from serving.engine import Candidates, EngineSpec, Ids, Scores
+from serving.engine import Candidates, Edits, EngineSpec, Ids, Scores
 from serving.grid import GridDecoder
 
 START, EOS = 1, 2
 
 
+@functools.lru_cache(maxsize=100_000)
 def next_log_probs(sentence: tuple[int, ...], prefix: tuple[int, ...], vocab_size: int) -> Scores:
     """Log-probabilities (V,) of what follows `prefix`; the start symbol is no part of it."""
     seed = zlib.crc32(repr((sentence, prefix)).encode())
     logits = np.random.default_rng(seed).normal(scale=2.0, size=vocab_size)
     logits[[0, START]] = -50.0
     normalised: Scores = (logits - np.log(np.exp(logits).sum())).astype(np.float32)
+    normalised.flags.writeable = False
     return normalised
 
 
@@ -69,6 +72,7 @@ class FakeEngine:
         token: Ids,
         position: Ids,
         parent: Ids,
+        edits: Edits,
     ) -> tuple[Candidates, list[tuple[int, ...]]]:
         self.steps += 1
         self.largest_step = max(self.largest_step, len(token))
@@ -86,6 +90,9 @@ class FakeEngine:
             rows.append(prefix)
             sentence = memory.texts[row // beams]
             log_probs.append(next_log_probs(sentence, prefix, self.spec.vocab_size))
-        ranked = np.argsort(-np.array(log_probs), axis=1, kind="stable")[:, : self.spec.candidates]
-        picked = np.take_along_axis(np.array(log_probs), ranked, axis=1)
-        return Candidates(picked, ranked), rows
+        everything = np.array(log_probs)
+        edited = np.take_along_axis(everything, edits.ids, axis=1) * edits.factor + edits.addend
+        np.put_along_axis(everything, edits.ids, edited, axis=1)
+        ranked = np.argsort(-everything, axis=1, kind="stable")[:, : self.spec.candidates]
+        picked = np.take_along_axis(everything, ranked, axis=1)
+        return Candidates(picked, ranked, edited), rows

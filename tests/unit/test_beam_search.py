@@ -11,27 +11,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from serving.batch import Batch, Hypothesis, Sentence
-from serving.options import DecodingOptions, max_output_length
+from serving.options import DecodingOptions
 from serving.search import search
 from tests.unit.fake_engine import EOS, FakeEngine, next_log_probs
-from tests.unit.reference_beam import Found, beam_search
+from tests.unit.reference_beam import Case, Found, decode
 
 
 def reference(ids: Sequence[int], options: DecodingOptions, vocab_size: int) -> list[Found]:
-    found = beam_search(
-        functools.partial(next_log_probs, tuple(ids), vocab_size=vocab_size),
-        EOS,
-        options.beam_size,
-        options.length_penalty,
-        max_output_length(len(ids)),
-    )
-    return found[: options.n_best]
+    case = Case(tuple(ids), options)
+    return decode(functools.partial(next_log_probs, case.source, vocab_size=vocab_size), EOS, case)
 
 
 def assert_equal(found: Sequence[Hypothesis], expected: Sequence[Found]) -> None:
     assert [h.ids for h in found] == [e.ids for e in expected]
     assert [h.truncated for h in found] == [e.truncated for e in expected]
     assert [h.score for h in found] == pytest.approx([e.score for e in expected], abs=1e-5)
+    for hypothesis, one in zip(found, expected, strict=True):
+        assert hypothesis.token_scores == pytest.approx(one.token_scores, abs=1e-5)
 
 
 def random_case(random: np.random.Generator) -> tuple[list[int], DecodingOptions]:

@@ -34,8 +34,8 @@ def run(seed: int, counts: list[int], steps: int) -> list[Sentence]:
                 token = int(randoms[n].integers(1000))
                 cells.append((n, token, step, first[n] + choice if step else 0))
                 pasts.append((*(sentence.pasts[choice] if step else ()), token))
-        rows = Rows(*(np.array(column) for column in zip(*cells, strict=True)))
-        column, visible = columns.append(rows)
+        of, token_ids, position, parent = (np.array(c) for c in zip(*cells, strict=True))
+        column, visible = columns.append(Rows(of, token_ids, position, parent))
         assert visible.shape == (len(cells), columns.width)
         for sentence in sentences:
             sentence.pasts = []

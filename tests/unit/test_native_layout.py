@@ -14,7 +14,7 @@ from onnx import TensorProto, helper
 from export.native.config import model_config
 from export.native.profile import profile
 from export.native.repository import bundle_folder, with_parameter, write_model
-from serving.engine import Demand, EngineSpec
+from serving.engine import Demand, Edits, EngineSpec
 from serving.errors import ConfigError
 from serving.triton.engines import chosen_engine
 from serving.triton.native_engine import COLUMNS, SENTENCES, NativeEngine, NativeModelError
@@ -145,18 +145,19 @@ TRITON: Any = SimpleNamespace(
 def test_models_are_called_by_the_names_of_the_settings() -> None:
     bundle: Any = SimpleNamespace(spec=SPEC)
     settings = {"engine": "native", "encoder": "encoder_de", "decoder_step": "step_de"}
-    engine, _ = chosen_engine(TRITON, bundle, settings, gpu=0)
+    engine, *_ = chosen_engine(TRITON, bundle, settings, gpu=0)
     assert isinstance(engine, NativeEngine)
     CALLS.clear()
     memory = engine.encode(np.ones((1, 3), dtype=np.int64), np.array([3]))
     one = np.zeros(1, dtype=np.int64)
-    engine.step(memory, None, one, one, one)
+    engine.step(memory, None, one, one, one, Edits.none(1))
     assert [call.name for call in CALLS] == ["encoder_de", "step_de"]
     assert {call.rest["preferred_memory"] for call in CALLS} == {"cpu"}
     step = {tensor.name(): tensor.as_numpy() for tensor in CALLS[1].rest["inputs"]}
     assert step["past_key.0"].shape == (1, 2, 1, 4), "no tensor is empty"
     assert step["past_key.0"].dtype == np.float16, "the cache is of the graphs' type"
     assert step["token"].shape == (1, 1)
+    assert step["edit_id"].shape == (1, 1, 1)
 
 
 def test_a_failure_names_the_model_and_the_reason() -> None:

@@ -9,11 +9,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from serving.batch import Sentence
+from serving.batch import Sentence, Translations
 from serving.errors import DragomanError, RequestError
 from serving.options import MAX_SOURCE_TOKENS, DecodingOptions
-from serving.scheduler import Scheduler
-from serving.worker import Translations
+from serving.scheduler import DEFAULT_ROWS, DEFAULT_TOKENS, Scheduler
 from tests.unit.fake_engine import EOS, FakeEngine
 from tests.unit.watched_engine import (
     GREEDY,
@@ -113,14 +112,14 @@ def test_tokens_bound_what_is_in_flight() -> None:
     assert max(most) == 3
 
 
-@pytest.mark.parametrize("capacity", [{"rows": 2}, {"tokens": 60}])
-def test_a_sentence_beyond_the_capacity_runs_alone(capacity: dict[str, int]) -> None:
+@pytest.mark.parametrize("capacity", [(2, DEFAULT_TOKENS), (DEFAULT_ROWS, 60)])
+def test_a_sentence_beyond_the_capacity_runs_alone(capacity: tuple[int, int]) -> None:
     engine, options, sentences = WatchedEngine(), DecodingOptions(beam_size=4), [[9, EOS]] * 2
 
     def submit_both() -> tuple[Future[Translations], Future[Translations]]:
         return scheduler.submit(sentences, options), scheduler.submit([[10, EOS]], GREEDY)
 
-    with Scheduler(engine, **capacity) as scheduler:
+    with Scheduler(engine, *capacity) as scheduler:
         wide, narrow = meanwhile(scheduler, engine, submit_both)
         assert wide.result(timeout=60) == offline(sentences, options)
         assert narrow.result(timeout=60) == offline([[10, EOS]], GREEDY)

@@ -9,11 +9,11 @@ from concurrent.futures import Future
 
 import pytest
 
+from serving.batch import Translations
 from serving.errors import DragomanError, EngineError, OverloadError
 from serving.grid import GridDecoder
 from serving.options import DecodingOptions
 from serving.scheduler import MANY_FAILURES, Scheduler
-from serving.worker import Translations
 from tests.unit.fake_engine import EOS, FakeMemory
 from tests.unit.watched_engine import (
     GREEDY,

@@ -18,11 +18,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from serving.batch import Sentence
-from serving.engine import Candidates, Ids
+from serving.batch import Sentence, Translations
+from serving.engine import Candidates, Edits, Ids
 from serving.options import DecodingOptions
 from serving.scheduler import Scheduler
-from serving.worker import Translations
 from tests.unit.fake_engine import EOS, FakeEngine, FakeMemory
 from tests.unit.watched_engine import POISON, Cache, PoisonedEngine, offline
 
@@ -147,14 +146,20 @@ class CopyingEngine(FakeEngine):
     """Translates every sentence to threes, one less than it has tokens; quick."""
 
     def step(
-        self, memory: FakeMemory, cache: Cache | None, token: Ids, position: Ids, parent: Ids
+        self,
+        memory: FakeMemory,
+        cache: Cache | None,
+        token: Ids,
+        position: Ids,
+        parent: Ids,
+        edits: Edits,
     ) -> tuple[Candidates, Cache]:
         beams = len(token) // memory.sentences
         ends = position + 1 == np.repeat([len(text) for text in memory.texts], beams)
         ranked = np.tile(np.arange(EOS, EOS + self.spec.candidates), (len(token), 1))
         ranked[~ends, :2] = EOS + 1, EOS
         log_prob = np.linspace(-0.01, -50, self.spec.candidates, dtype=np.float32)
-        return Candidates(np.tile(log_prob, (len(token), 1)), ranked), []
+        return Candidates(np.tile(log_prob, (len(token), 1)), ranked, edits.addend), []
 
 
 def run_random_requests(scheduler: Scheduler, sentences: int, random: np.random.Generator) -> None:

@@ -8,9 +8,9 @@ from concurrent.futures import Future
 import numpy as np
 import pytest
 
+from serving.batch import Translations
 from serving.options import DecodingOptions
 from serving.scheduler import Scheduler
-from serving.worker import Translations
 from tests.unit.fake_engine import EOS, FakeEngine
 from tests.unit.watched_engine import GREEDY, LONG, WatchedEngine, offline, random_request
 

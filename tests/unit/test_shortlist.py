@@ -14,7 +14,7 @@ from model import lexical
 from model.data.batches import Pairs
 from model.data.vocabulary import VocabularyConfig, learn_pieces
 from serving import cli
-from serving.engine import Candidates
+from serving.engine import Candidates, Demand
 from serving.engines.lists import Lists, without_padding
 from serving.errors import ConfigError
 from serving.shortlist import SHORTLIST, Shortlist
@@ -107,7 +107,7 @@ def test_lists_and_their_union(shortlist: Shortlist, data: st.DataObject) -> Non
     lists = Lists(shortlist)
     for ids in sentences:
         source = np.array([[*ids, EOS, 0, 0]])
-        lists.join(source, np.array([len(ids) + 1]))
+        lists.join(source, [Demand(len(ids) + 1, 1, 10)])
     slot = np.array(data.draw(st.permutations(range(len(sentences)))))
     feed = lists.feed(slot)
     union, own = feed["shortlist"], feed["own"]
@@ -121,7 +121,8 @@ def test_lists_and_their_union(shortlist: Shortlist, data: st.DataObject) -> Non
 
 
 def test_what_fills_up_a_list_is_impossible() -> None:
-    found = Candidates(np.array([[-0.5, -1e9]], dtype=np.float32), np.array([[7, 3]]))
+    log_prob = np.array([[-0.5, -1e9]], dtype=np.float32)
+    found = Candidates(log_prob, np.array([[7, 3]]), log_prob[:, :0])
     kept = without_padding(found, pad_id=0)
     assert kept.log_prob.tolist() == [[-0.5, -np.inf]]
     assert kept.token.tolist() == [[7, 0]]

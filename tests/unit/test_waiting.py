@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import weakref
 from collections.abc import Sequence
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from serving.batch import Sentence
 from serving.options import DecodingOptions
-from serving.waiting import GROUP_TOKENS, ROUND_TOKENS, SHORT_TOKENS, Waiting
+from serving.waiting import GROUP_TOKENS, ROUND_TOKENS, SHORT_TOKENS, Share, Waiting
 
 MANY = 10**9
 
@@ -244,3 +245,45 @@ def test_little_is_ahead_of_a_sentence_when_a_huge_request_waits() -> None:
     take_one(waiting)
     assert waiting.ahead([sentence("small")]) < 10
     assert waiting.ahead(request("huge", 1024)) == 1023
+
+
+def held_share(rows: int, **held: int) -> Share[str]:
+    return Share(rows, held)
+
+
+def test_a_request_that_holds_its_share_is_passed_over() -> None:
+    waiting: Waiting[str, str] = Waiting()
+    waiting.add("huge", request("huge", 100, beam_size=4))
+    waiting.add("small", [sentence("small")])
+    full = held_share(16, huge=16)
+    assert [s.ticket for s in waiting.take(MANY, MANY, False, share=full)] == ["small"]
+    assert waiting.take(MANY, MANY, False, share=full) == []
+    some = [s.ticket for s in waiting.take(MANY, MANY, False, share=held_share(16, huge=8))]
+    assert some == ["huge", "huge"]
+    assert len(waiting) == 98
+
+
+def test_a_sentence_wider_than_the_share_gets_through_alone() -> None:
+    waiting: Waiting[str, str] = Waiting()
+    waiting.add("wide", request("wide", 3, beam_size=8))
+    assert len(waiting.take(MANY, MANY, False, share=held_share(4))) == 1
+
+
+@settings(deadline=None)
+@given(
+    sizes=st.lists(st.tuples(st.integers(1, 30), st.integers(1, 8)), min_size=1, max_size=6),
+    rows=st.integers(1, 20),
+)
+def test_shares_lose_nothing_and_are_kept(sizes: list[tuple[int, int]], rows: int) -> None:
+    waiting: Waiting[str, str] = Waiting()
+    for number, (count, beam_size) in enumerate(sizes):
+        waiting.add(str(number), request(str(number), count, 20, beam_size))
+    taken: collections.Counter[str] = collections.Counter()
+    while len(waiting):
+        group = waiting.take(MANY, MANY, True, share=held_share(rows))
+        assert group
+        for ticket in {s.ticket for s in group}:
+            held = [s.rows for s in group if s.ticket == ticket]
+            assert len(held) == 1 or sum(held) <= rows
+        taken.update(s.ticket for s in group)
+    assert taken == {str(n): count for n, (count, _) in enumerate(sizes)}

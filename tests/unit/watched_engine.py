@@ -7,12 +7,12 @@ from typing import TypeVar
 
 import numpy as np
 
-from serving.engine import Candidates, Ids, Rows
+from serving.batch import Translations
+from serving.engine import Candidates, Edits, Ids, Rows
 from serving.grid import GridDecoder
 from serving.options import DecodingOptions
 from serving.scheduler import Scheduler
 from serving.search import search
-from serving.worker import Translations
 from tests.unit.fake_engine import EOS, FakeEngine, FakeMemory
 
 Result = TypeVar("Result")
@@ -60,11 +60,17 @@ class WatchedEngine(FakeEngine):
         return memory
 
     def step(
-        self, memory: FakeMemory, cache: Cache | None, token: Ids, position: Ids, parent: Ids
+        self,
+        memory: FakeMemory,
+        cache: Cache | None,
+        token: Ids,
+        position: Ids,
+        parent: Ids,
+        edits: Edits,
     ) -> tuple[Candidates, Cache]:
         self.texts = memory.texts
         self.on_step()
-        return super().step(memory, cache, token, position, parent)
+        return super().step(memory, cache, token, position, parent, edits)
 
 
 class _WatchedDecoder(GridDecoder[FakeMemory, Cache]):
@@ -91,9 +97,15 @@ class PoisonedEngine(WatchedEngine):
         return memory
 
     def step(
-        self, memory: FakeMemory, cache: Cache | None, token: Ids, position: Ids, parent: Ids
+        self,
+        memory: FakeMemory,
+        cache: Cache | None,
+        token: Ids,
+        position: Ids,
+        parent: Ids,
+        edits: Edits,
     ) -> tuple[Candidates, Cache]:
-        found = super().step(memory, cache, token, position, parent)
+        found = super().step(memory, cache, token, position, parent, edits)
         if self._where == "step" and any(POISON in text for text in memory.texts):
             raise ValueError("poisoned")
         return found

@@ -6,9 +6,9 @@ import bisect
 
 import numpy as np
 
-from serving.engine import Ids
+from serving.engine import Edits, Ids
 from serving.engines.gpu.ancestry import Ancestry
-from serving.engines.gpu.device import Device
+from serving.engines.gpu.device import EDIT_ROOM, Device
 from serving.engines.gpu.shapes import StepPlan
 
 
@@ -26,6 +26,9 @@ class Board:
         self._inputs = device.inputs(plan)
         self._ancestry = Ancestry(self._inputs.visible)
         self._taken = np.zeros(plan.sentences[-1], dtype=bool)
+        self._edited = True
+        """Whether edits of an earlier step may stand in the inputs."""
+        self._forget_edits()
         self._clear(np.arange(len(self._taken)))
 
     @property
@@ -78,6 +81,23 @@ class Board:
         inputs.position[slot] = position
         inputs.write[slot] = position * self.plan.beams
         self._ancestry.append(slot, place, parent, position)
+
+    def edit(self, slot: Ids, place: Ids, edits: Edits | None) -> None:
+        """The edits of the next step's rows."""
+        self._forget_edits()
+        if edits is None:
+            return
+        inputs, self._edited = self._inputs, True
+        arrays = (inputs.edit_id, inputs.edit_factor, inputs.edit_addend)
+        fitting = Edits.none(len(slot), EDIT_ROOM)
+        fitting.put(np.arange(len(slot)), edits)
+        for array, values in zip(arrays, fitting.arrays, strict=True):
+            array[slot, place] = values
+
+    def _forget_edits(self) -> None:
+        if self._edited:
+            inputs, self._edited = self._inputs, False
+            inputs.edit_id[...], inputs.edit_factor[...], inputs.edit_addend[...] = 0, 1, 0
 
     def launch(self) -> None:
         """Run the step over the smallest profile that reaches all sentences."""

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from serving.engine import Candidates, Demand, EngineSpec, Ids, Room, Rows
+from serving.engine import Candidates, Demand, Edits, EngineSpec, Ids, Room, Rows
 from serving.engines.gpu.board import Board
-from serving.engines.gpu.device import Device
+from serving.engines.gpu.device import EDIT_ROOM, Device
 from serving.engines.gpu.shapes import EncoderShape, StepPlan
 from serving.errors import RequestError
 
@@ -102,15 +102,23 @@ class FixedDecoder:
         for board, on_it in parts:
             inputs = (slot, place, rows.token, rows.position, parent)
             board.feed(*(array[on_it] for array in inputs))
+            board.edit(slot[on_it], place[on_it], rows.edits.of(on_it) if rows.edits else None)
             board.launch()
         self._device.wait()
         self._place = place
         shape = (len(slot), self._spec.candidates)
-        found = Candidates(np.empty(shape, dtype=np.float32), np.empty(shape, dtype=np.int64))
+        found = Candidates(
+            np.empty(shape, dtype=np.float32),
+            np.empty(shape, dtype=np.int64),
+            np.empty((len(slot), EDIT_ROOM), dtype=np.float32),
+        )
         for board, on_it in parts:
             outputs = self._device.outputs(board.plan)
             found.log_prob[on_it] = outputs.log_prob[slot[on_it], place[on_it]]
             found.token[on_it] = outputs.candidate[slot[on_it], place[on_it]]
+            found.edited[on_it] = outputs.edited[slot[on_it], place[on_it]]
+        if rows.edits and rows.edits.width > EDIT_ROOM:
+            return _edited_late(found, rows.edits)
         return found
 
     def _route(self, demand: Demand) -> Sequence[StepPlan]:
@@ -158,3 +166,25 @@ class FixedDecoder:
         of_row = np.array([number[f.plan] for f in self._flights], dtype=np.int64)[sentence]
         boards = list(self._boards.values())
         return [(boards[n], np.flatnonzero(of_row == n)) for n in np.unique(of_row).tolist()]
+
+
+def _edited_late(found: Candidates, edits: Edits) -> Candidates:
+    """Candidates with the edits that a plan has no room for.
+
+    A candidate that they make worse takes its new place; one that would have moved up from beyond
+    the candidates is missed.
+    """
+    late = slice(EDIT_ROOM, None)
+    real = edits.ids[:, late] != edits.ids[:, :1]  # what fills up a row repeats its first
+    log_prob = found.log_prob.copy()
+    for row in np.flatnonzero(real.any(axis=1)):
+        same = (found.token[row][:, None] == edits.ids[row, late]) & real[row]  # (C, M)
+        candidate, edit = np.nonzero(same)
+        factor, addend = edits.factor[row, late][edit], edits.addend[row, late][edit]
+        log_prob[row, candidate] = log_prob[row, candidate] * factor + addend
+    order = np.argsort(-log_prob, axis=1, kind="stable")
+    return Candidates(
+        np.take_along_axis(log_prob, order, axis=1),
+        np.take_along_axis(found.token, order, axis=1),
+        found.edited,
+    )

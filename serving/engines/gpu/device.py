@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from serving.engine import Ids
 from serving.engines.gpu.shapes import EncoderShape, Shapes, StepPlan
 
+EDIT_ROOM = 64
+"""Edits of a row that a plan makes before it chooses; further ones are made to its candidates."""
+
 
 class StepInputs(NamedTuple):
     """A board's inputs, in host memory that the device reads when a step is launched.
@@ -20,6 +23,9 @@ class StepInputs(NamedTuple):
         write: (B,) int64, K x position.
         lengths: (B,) int32 source lengths; 1 where nobody stands.
         visible: (B, 1, K, L) bool.
+        edit_id: (B, K, `EDIT_ROOM`) int32; see `serving.engine.Edits`.
+        edit_factor: (B, K, `EDIT_ROOM`) float32.
+        edit_addend: (B, K, `EDIT_ROOM`) float32.
     """
 
     token: NDArray[np.int32]
@@ -27,6 +33,9 @@ class StepInputs(NamedTuple):
     write: NDArray[np.int64]
     lengths: NDArray[np.int32]
     visible: NDArray[np.bool_]
+    edit_id: NDArray[np.int32]
+    edit_factor: NDArray[np.float32]
+    edit_addend: NDArray[np.float32]
 
 
 class StepOutputs(NamedTuple):
@@ -35,10 +44,12 @@ class StepOutputs(NamedTuple):
     Attributes:
         log_prob: (B, K, C) float32.
         candidate: (B, K, C) int32.
+        edited: (B, K, `EDIT_ROOM`) float32.
     """
 
     log_prob: NDArray[np.float32]
     candidate: NDArray[np.int32]
+    edited: NDArray[np.float32]
 
 
 class Device(Protocol):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from serving.engine import EngineSpec
+from serving.engines.gpu.device import EDIT_ROOM
 from serving.engines.gpu.shapes import EncoderShape, Shapes, StepPlan
 
 
@@ -25,7 +26,8 @@ def board_bytes(spec: EngineSpec, plan: StepPlan, item: int) -> int:
     """What one step plan's board takes, whatever number of its sentences is in use."""
     sentences, rows = plan.sentences[-1], plan.sentences[-1] * plan.beams
     kept = sentences * (plan.length + plan.columns) * token_bytes(spec, item)
-    crossing = rows * (4 + plan.columns + 8 * spec.candidates) + 16 * sentences
+    edits = 16 * EDIT_ROOM  # id, factor, addend, and what came of them
+    crossing = rows * (4 + plan.columns + 8 * spec.candidates + edits) + 16 * sentences
     return kept + crossing
 
 

@@ -14,12 +14,15 @@ import numpy as np
 from serving.engine import EngineSpec, Ids
 from serving.engines.gpu.cuda import Cuda
 from serving.engines.gpu.decoder import FixedDecoder
-from serving.engines.gpu.device import StepInputs, StepOutputs
+from serving.engines.gpu.device import EDIT_ROOM, StepInputs, StepOutputs
 from serving.engines.gpu.program import Port, Program
 from serving.engines.gpu.shapes import ENCODER_PLAN, EncoderShape, Shapes, StepPlan
 from serving.engines.gpu.stack import Stack
-from serving.engines.names import cache_names, cross_names
+from serving.engines.names import EDITS, cache_names, cross_names
 from serving.errors import ConfigError
+
+_FLOATS = ("log_prob", "edited", "edit_factor", "edit_addend")
+"""What crosses in FP32."""
 
 
 class TensorRtEngine:
@@ -173,12 +176,13 @@ class TensorRtDevice:
     def _board(self, plan: StepPlan) -> _Board:
         spec, most = self._spec, plan.sentences[-1]
         sizes = self._sizes(plan, most)
-        types = {"write": np.int64, "visible": np.bool_, "log_prob": np.float32}
+        types = {"write": np.int64, "visible": np.bool_} | dict.fromkeys(_FLOATS, np.float32)
         ports = {n: self._port(n, s, types.get(n, np.int32)) for n, s in sizes.items()}
         ins, outs = list(StepInputs._fields), list(StepOutputs._fields)
         inputs = StepInputs(*(ports[name].array for name in ins))
         inputs.lengths[...] = 1
         inputs.visible[...] = True
+        inputs.edit_factor[...] = 1
         outputs = StepOutputs(*(ports[name].array for name in outs))
         cross, cache = self._stack(most, plan.length), self._stack(most, plan.columns)
         resident = {n: cross.array(i) for i, n in enumerate(cross_names(spec.decoder_layers))}
@@ -204,6 +208,7 @@ class TensorRtDevice:
             "visible": (count, 1, beams, plan.columns),
             "log_prob": (count, beams, self._spec.candidates),
             "candidate": (count, beams, self._spec.candidates),
+            **dict.fromkeys((*EDITS, "edited"), (count, beams, EDIT_ROOM)),
         }
 
     def _resident_sizes(self, plan: StepPlan, count: int) -> dict[str, tuple[int, ...]]:

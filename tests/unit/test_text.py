@@ -68,6 +68,18 @@ def test_what_normalising_keeps(raw: str, kept: str) -> None:
     assert normalise(raw) == kept
 
 
+def test_reserved_symbols_are_never_cut(text: TextProcessor) -> None:
+    assert list(text.symbols) == [f"⟦{i}⟧" for i in range(20)]
+    assert list(text.symbol_ids) == list(range(4, 24))
+    assert text.symbol_ids[7] in text.encode("a⟦7⟧b")
+
+
+def test_pieces_that_spell_bytes_are_known(text: TextProcessor) -> None:
+    assert len(text.spelling_ids) == 257
+    assert text.spelling_ids.isdisjoint(text.encode("A house."))
+    assert not text.spelling_ids.isdisjoint(text.encode("日"))
+
+
 def test_decode_hides_special_ids(text: TextProcessor) -> None:
     ids = text.encode("Good morning.")
     assert text.decode([1, *ids, 0, 0]) == "Good morning."

@@ -1,0 +1,1 @@
+"""Texts as people write them: cut into sentences to translate, and put together again."""

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import onnx
+
 from export.onnx_graphs import Graphs
 from serving.bundle import (
+    ALIGNER,
+    CONFIDENCE,
     DECODER_STEP,
     ENCODER,
     GPU_DECODER_STEP,
@@ -25,6 +29,7 @@ def write_bundle(
     vocabulary: Path,
     shortlist: Shortlist | None = None,
     gpu: Graphs | None = None,
+    aligner: onnx.ModelProto | None = None,
 ) -> None:
     """Write the files into `folder`, beside whatever else lies there.
 
@@ -38,6 +43,8 @@ def write_bundle(
     }
     if shortlist:
         contents[SHORTLIST] = shortlist.to_bytes()
+    if aligner:
+        contents[ALIGNER] = aligner.SerializeToString()
     if gpu:
         contents[GPU_ENCODER] = gpu.encoder.SerializeToString()
         contents[GPU_DECODER_STEP] = gpu.decoder_step.SerializeToString()
@@ -48,5 +55,5 @@ def write_bundle(
         partials[name].write_bytes(content)
     for name, partial in partials.items():
         partial.replace(folder / name)
-    for name in {SHORTLIST, GPU_ENCODER, GPU_DECODER_STEP} - set(contents):
+    for name in {SHORTLIST, ALIGNER, CONFIDENCE, GPU_ENCODER, GPU_DECODER_STEP} - set(contents):
         (folder / name).unlink(missing_ok=True)  # an earlier export's

@@ -52,5 +52,11 @@ def score(
     return Scores(bleu_score, chrf_score, str(bleu.get_signature()), str(chrf.get_signature()))
 
 
+def sentence_chrf(translation: str, reference: str) -> float:
+    """chrF of one sentence, 0 to 100."""
+    found: float = CHRF().sentence_score(translation, [reference]).score
+    return found
+
+
 def _joined(lines: Sequence[str]) -> list[str]:
     return [f"{line} ".replace("@@ ", "").rstrip(" ") for line in lines]

@@ -9,17 +9,24 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from serving.atomic import replacing, write_json
+from serving.confidence import Confidence
 from serving.engine import EngineSpec
 from serving.errors import ConfigError, check_known_keys
 from serving.shortlist import SHORTLIST, Shortlist
 from serving.text import VOCABULARY, TextProcessor
 
 if TYPE_CHECKING:
+    from serving.engines.aligner import Aligner
     from serving.engines.onnx import OnnxEngine
 
 SPEC = "model.json"
 ENCODER = "encoder.onnx"
 DECODER_STEP = "decoder_step.onnx"
+ALIGNER = "aligner.onnx"
+CONFIDENCE = "confidence.json"
+"""What `dragoman calibrate` learned of the model's translations; no part of an export."""
+
 GPU_ENCODER = "gpu/encoder.onnx"
 GPU_DECODER_STEP = "gpu/decoder_step.onnx"
 PLANS = "gpu/plans"
@@ -93,6 +100,33 @@ class Bundle:
         graphs = (self.path / ENCODER, self.path / DECODER_STEP)
         return OnnxEngine(*graphs, self.spec, threads, workers, profile, self.shortlist)
 
+    def confidence(self) -> Confidence | None:
+        """What `dragoman calibrate` learned of the model, if it did.
+
+        Raises:
+            ConfigError: the file cannot be read.
+        """
+        known = CONFIDENCE in self.checksums
+        return Confidence.load(self.path / CONFIDENCE) if known else None
+
+    def aligner(self, threads: int = 1) -> Aligner:
+        """The graph that aligns words, ready to run on CPUs beside whatever engine decodes.
+
+        Args:
+            threads: of one call; few, because a call is one pass where decoding is many.
+
+        Raises:
+            ConfigError: the model was exported without one.
+        """
+        if ALIGNER not in self.checksums:
+            raise ConfigError(
+                f"{self.path} has no {ALIGNER}, which alignments need: export the model again with "
+                "dragoman export"
+            )
+        from serving.engines.aligner import Aligner
+
+        return Aligner(self.path / ENCODER, self.path / ALIGNER, self.spec, threads)
+
 
 def find_bundle(path: Path) -> Path:
     """The bundle's folder: `path` itself, or the newest version of its `translator` model.
@@ -115,6 +149,15 @@ def manifest(spec: EngineSpec, contents: Mapping[str, bytes]) -> str:
         "sha256": {name: checksum(content) for name, content in contents.items()},
     }
     return json.dumps(values, indent=2) + "\n"
+
+
+def add_file(folder: Path, name: str, content: bytes) -> None:
+    """Put a file into a bundle that `Bundle.open` has found whole, and into its specification."""
+    values = json.loads((folder / SPEC).read_text(encoding="utf-8"))
+    values["sha256"][name] = checksum(content)
+    with replacing(folder / name) as stream:
+        stream.write(content)
+    write_json(folder / SPEC, values)
 
 
 def checksum(content: bytes) -> str:

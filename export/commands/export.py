@@ -6,6 +6,12 @@ import argparse
 import sys
 from pathlib import Path
 
+import onnx
+
+from export.aligner.graph import aligner_graph
+from export.aligner.heads import parse
+from export.aligner.proof import TOLERANCE, prove_aligner
+from export.aligner.selection import choose_heads, word_pairs
 from export.bundle_writer import write_bundle
 from export.cpu_engine import PrecisionName, open_graphs, precise_graphs
 from export.gpu.graphs import GpuPrecision, gpu_graphs
@@ -21,12 +27,13 @@ from export.proof import prove
 from export.quality import MAX_HALF_LOSS, MAX_LOSS, hold_to_fp32
 from model.engine import TorchEngine
 from serving.engine import Engine
+from serving.engines.aligner import Aligner
 from serving.shortlist import Shortlist
 
 EXAMPLES = """\
 examples:
   dragoman export runs/tatoeba-en-de/averaged model_repository/translator/1
-      writes encoder.onnx, decoder_step.onnx, model.json and vocabulary.model there
+      writes encoder.onnx, decoder_step.onnx, aligner.onnx, model.json and vocabulary.model there
 
   dragoman export CHECKPOINT FOLDER --text sentences.en.gz --sentences 500
       proves the graphs equal to PyTorch on sentences of your own before it writes
@@ -40,6 +47,10 @@ examples:
 
   dragoman export CHECKPOINT FOLDER --gpu fp16 --text dev.en.gz --reference dev.de.gz
       also writes the graphs that dragoman compile makes TensorRT plans of, into FOLDER/gpu
+
+  dragoman export CHECKPOINT FOLDER --alignment-layer 2:3
+      words are aligned by the third head of the second decoder layer, not by the heads that
+      agree best with statistics (see dragoman bench alignment --help)
 
   cp -r model_repository native
   dragoman export CHECKPOINT native --native onnxruntime
@@ -94,6 +105,14 @@ def _add_graph_arguments(parser: argparse.ArgumentParser) -> None:
         help="also write graphs for dragoman compile, in this precision (default: none)",
     )
     parser.add_argument(
+        "--alignment-layer",
+        metavar="LAYER[:HEAD]",
+        default="auto",
+        help="decoder layer, and head if one, whose attention aligns words, counted from 1; auto "
+        "takes the heads whose links agree best with statistics on the sentences; none leaves out "
+        "aligner.onnx, and nobody can ask for alignments (default: %(default)s)",
+    )
+    parser.add_argument(
         "--native",
         choices=tuple(HEADS),
         metavar="BACKEND",
@@ -114,6 +133,8 @@ def run(arguments: argparse.Namespace) -> int:
     material = Material.load(arguments.checkpoint, *given)
     shortlist = material.shortlist() if arguments.shortlist else None
     graphs, results = _for_cpus(material, arguments.precision, shortlist)
+    aligner, found = _aligner(material, graphs, arguments.precision, arguments.alignment_layer)
+    results += found
     gpu = None
     if arguments.gpu:
         gpu, found = _for_gpus(material, arguments.gpu)
@@ -123,7 +144,7 @@ def run(arguments: argparse.Namespace) -> int:
         results += found
         write_native(arguments.output, native, arguments.native)
     spec = TorchEngine(material.model).spec
-    write_bundle(folder, graphs, spec, material.vocabulary, shortlist, gpu)
+    write_bundle(folder, graphs, spec, material.vocabulary, shortlist, gpu, aligner)
     _say(f"wrote {arguments.output}: {'; '.join(results)}")
     return 0
 
@@ -145,6 +166,25 @@ def _for_cpus(
         engine = open_graphs(graphs, spec, shortlist=shortlist)
         results.append(_held(material, name, engine, MAX_LOSS))
     return graphs, results
+
+
+def _aligner(
+    material: Material, graphs: Graphs, precision: PrecisionName, wanted: str
+) -> tuple[onnx.ModelProto | None, list[str]]:
+    """The graph that aligns words, and what was proven of it."""
+    if wanted == "none":
+        return None, []
+    among = None if wanted == "auto" else parse(wanted, material.model.config)
+    pairs = word_pairs(material)
+    _say(f"choosing heads that align words, on {len(pairs)} sentences")
+    heads, agreement = choose_heads(material.model, pairs, among)
+    graph = aligner_graph(material.model, heads)
+    contents = (graphs.encoder.SerializeToString(), graph.SerializeToString())
+    aligner = Aligner(*contents, TorchEngine(material.model).spec)
+    tolerance = TOLERANCE if precision == "fp32" else 1.0
+    proof = prove_aligner(material.model, heads, aligner, pairs, tolerance)
+    chosen = f"words aligned by {heads} (error rate {agreement.error_rate:.2f} beside statistics)"
+    return graph, [chosen, str(proof)]
 
 
 def _for_gpus(material: Material, precision: GpuPrecision) -> tuple[Graphs, list[str]]:

@@ -1,0 +1,1 @@
+"""Which cross-attention aligns words best, measured without a gold standard."""

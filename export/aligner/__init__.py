@@ -1,0 +1,1 @@
+"""The third graph: where each word of a translation comes from."""

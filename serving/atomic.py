@@ -16,7 +16,11 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     """A stream whose content stands at `path` once the block has ended without an error."""
     partial = path.with_name(f".{path.name}.partial")
     with partial.open("wb") as stream:
-        yield stream
+        try:
+            yield stream
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
         stream.flush()
         os.fsync(stream.fileno())
     partial.replace(path)

@@ -50,6 +50,11 @@ COMMANDS = {
         "turn a checkpoint into ONNX graphs for serving",
         "export",
     ),
+    "calibrate": Command(
+        "model.commands.calibrate",
+        "learn how far an exported model's translations can be trusted",
+        "training,serving",
+    ),
     "compile": Command(
         "export.commands.compile",
         "build TensorRT plans of an exported model, on the GPU that will run them",

@@ -23,7 +23,7 @@ from serving.load.sender import Protocol
 from serving.load.session import Target
 from serving.load.tables import to_markdown
 from serving.machine import machine
-from serving.options import DecodingOptions
+from serving.request_options import Options
 from serving.triton.limits import MAX_TEXTS
 
 EXAMPLES = """\
@@ -110,7 +110,7 @@ def _plan(arguments: argparse.Namespace) -> Plan:
     )
 
 
-def _target(arguments: argparse.Namespace, options: DecodingOptions) -> Target:
+def _target(arguments: argparse.Namespace, options: Options) -> Target:
     return Target(
         addresses={Protocol.GRPC: arguments.server, Protocol.HTTP: arguments.http},
         metrics=arguments.metrics,
@@ -121,7 +121,7 @@ def _target(arguments: argparse.Namespace, options: DecodingOptions) -> Target:
 
 
 def _empty_report(
-    arguments: argparse.Namespace, requests: Sequence[TextRequest], options: DecodingOptions
+    arguments: argparse.Namespace, requests: Sequence[TextRequest], options: Options
 ) -> Report:
     texts = [text for request in requests for text in request.texts]
     return Report(
@@ -134,7 +134,7 @@ def _empty_report(
         sentences=len(texts),
         words_per_sentence=sum(len(text.split()) for text in texts) / len(texts),
         texts_per_request=arguments.texts_per_request,
-        options={"beam_size": options.beam_size, "length_penalty": options.length_penalty},
+        options=options.given(),
         limit=arguments.limit_ms,
         compared=arguments.expect is not None,
     )

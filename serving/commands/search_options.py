@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from serving.options import MAX_BEAM_SIZE, DecodingOptions
+from serving.request_options import Options
 
 _DEFAULTS = DecodingOptions()
 
@@ -27,10 +28,10 @@ def add_search_arguments(parser: argparse._ActionsContainer) -> None:
     )
 
 
-def search_options(arguments: argparse.Namespace, n_best: int = 1) -> DecodingOptions:
+def search_options(arguments: argparse.Namespace) -> Options:
     """The options given.
 
     Raises:
         RequestError: a value is out of its range.
     """
-    return DecodingOptions(arguments.beam_size, arguments.length_penalty, n_best)
+    return Options(beam_size=arguments.beam_size, length_penalty=arguments.length_penalty, n_best=1)

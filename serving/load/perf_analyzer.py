@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from serving.client import MODEL
+from serving.client.request import MODEL
 from serving.load.requests import TextRequest
-from serving.options import DecodingOptions
+from serving.request_options import Options
 
 
-def input_data(requests: Sequence[TextRequest], options: DecodingOptions) -> str:
+def input_data(requests: Sequence[TextRequest], options: Options) -> str:
     """The content of a file for `--input-data`: one entry a request."""
     entries = [
         {

@@ -10,10 +10,10 @@ import numpy as np
 import tritonclient.grpc.aio as grpc
 import tritonclient.http.aio as http
 
-from serving.client import MODEL, option_inputs
+from serving.client.request import INPUTS, MODEL
 from serving.load.failures import DifferentTranslationError
 from serving.load.requests import TextRequest
-from serving.options import DecodingOptions
+from serving.request_options import Options
 
 OUTPUT = "translation"
 
@@ -28,9 +28,7 @@ class Protocol(enum.StrEnum):
 class Sender:
     """Sends one request after the other or many at a time; make it where the event loop runs."""
 
-    def __init__(
-        self, protocol: Protocol, address: str, options: DecodingOptions, timeout: float
-    ) -> None:
+    def __init__(self, protocol: Protocol, address: str, options: Options, timeout: float) -> None:
         """Connect lazily.
 
         Args:
@@ -49,7 +47,7 @@ class Sender:
             self._triton = http
             # No limit: a request that waited for a connection here would not be under way.
             self._client = http.InferenceServerClient(address, conn_limit=0, conn_timeout=timeout)
-        self._options = option_inputs(self._triton, options)
+        self._options = _option_inputs(self._triton, options)
         self._outputs = [self._triton.InferRequestedOutput(OUTPUT)]
 
     async def __aenter__(self) -> Self:
@@ -83,3 +81,12 @@ class Sender:
                 raise DifferentTranslationError(
                     f"{text!r} became {translation!r} instead of {expected!r}"
                 )
+
+
+def _option_inputs(triton: Any, options: Options) -> list[Any]:
+    """The options as inputs of a request; `triton` is one of the `tritonclient` modules."""
+    tensors = []
+    for name, (kind, type_name) in INPUTS.items():
+        tensors.append(triton.InferInput(name, [1], type_name))
+        tensors[-1].set_data_from_numpy(np.array([getattr(options, name)], dtype=kind))
+    return tensors

@@ -22,7 +22,7 @@ from serving.load.open_loop import run_open_loop
 from serving.load.requests import TextRequest
 from serving.load.sender import Protocol, Sender
 from serving.load.window import Window
-from serving.options import DecodingOptions
+from serving.request_options import Options
 
 OPTION = {Protocol.GRPC: "--server", Protocol.HTTP: "--http"}
 """Of `dragoman load`, that names the address."""
@@ -42,7 +42,7 @@ class Target:
 
     addresses: Mapping[Protocol, str]
     metrics: str
-    options: DecodingOptions
+    options: Options
     timeout: float
     limit: float
 

@@ -19,7 +19,7 @@ from serving.load.counters import Counters
 from serving.load.failures import MESSAGE_CHARACTERS, DifferentTranslationError, failure_of
 from serving.load.perf_analyzer import input_data
 from serving.load.requests import group_requests, read_requests
-from serving.options import DecodingOptions
+from serving.request_options import Options
 
 UNREACHED = "failed to connect to all addresses; last error: UNKNOWN: Connection refused"
 
@@ -142,7 +142,9 @@ def test_requests_are_groups_of_the_lines_that_are_not_blank(tmp_path: Path) -> 
 
 def test_perf_analyzer_gets_the_same_requests() -> None:
     requests = group_requests(["Grüße", "b"], None, texts_per_request=2)
-    (entry,) = json.loads(input_data(requests, DecodingOptions(beam_size=2)))["data"]
+    (entry,) = json.loads(input_data(requests, Options(beam_size=2, length_penalty=0.6, n_best=1)))[
+        "data"
+    ]
     assert entry["text"] == {"content": ["Grüße", "b"], "shape": [2]}
     assert entry["beam_size"] == [2]
 

@@ -11,7 +11,7 @@ from export.proof import ProofError
 from model.evaluation import Scores, score
 from serving.engine import Engine
 from serving.options import DecodingOptions
-from serving.translator import LocalTranslator, Translation
+from serving.translator import SentenceTranslator, Translation
 
 MAX_LOSS = 0.3
 """BLEU that INT8 or a shortlist may lose against references."""
@@ -65,7 +65,7 @@ def hold_to_fp32(material: Material, name: str, engine: Engine, allowed: float) 
         ProofError: it loses more.
     """
     fp32, other = (
-        LocalTranslator(one, material.text).translate(material.lines, DecodingOptions())
+        SentenceTranslator(one, material.text).translate(material.lines, DecodingOptions())
         for one in (cpu_engine(material.model, "fp32", ()), engine)
     )
     quality = compare(name, fp32, other, material.references)

@@ -1,4 +1,4 @@
-"""Texts in, texts out: what translates lines, in process or through a server."""
+"""Texts in, texts out: what translates, in process or through a server."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Protocol
 
 from serving.engine import Engine
 from serving.options import DecodingOptions
+from serving.request_options import Options
 from serving.search import search
 from serving.text import TextCodec
 
@@ -29,20 +30,29 @@ class Translator(Protocol):
     def translate(
         self,
         texts: Sequence[str],
-        options: DecodingOptions,
+        options: Options,
         on_done: OnDone | None = None,
     ) -> list[list[Translation]]:
         """Translate each text; `on_done` is told how many more are done."""
         ...
 
 
-class LocalTranslator:
-    """Translates in this process, with any engine."""
+class SentenceTranslator:
+    """Translates in this process with any engine; each text is one sentence, as it is.
 
-    def __init__(self, engine: Engine, codec: TextCodec, workers: int = 1) -> None:
+    So models are scored: nothing is split, masked or put back.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        codec: TextCodec,
+        workers: int = 1,
+        symbols: frozenset[int] = frozenset(),
+    ) -> None:
         self._engine = engine
         self._codec = codec
-        self._workers = workers
+        self._workers, self._symbols = workers, symbols
 
     def translate(
         self,
@@ -55,7 +65,14 @@ class LocalTranslator:
         blank = sum(not ids for ids in sentences)
         if blank and on_done:
             on_done(blank)
-        found = search(self._engine, sentences, options, on_done=on_done, workers=self._workers)
+        found = search(
+            self._engine,
+            sentences,
+            options,
+            on_done=on_done,
+            workers=self._workers,
+            symbols=self._symbols,
+        )
         return [
             [Translation(self._codec.decode(h.ids), h.score) for h in hypotheses]
             for hypotheses in found

@@ -9,9 +9,17 @@ from typing import Any
 from serving.cli import Command, load
 
 SUBCOMMANDS = {
+    "alignment": Command(
+        "bench.commands.alignment", "which cross-attention aligns words best", "export"
+    ),
     "engines": Command(
         "bench.commands.engines",
         "our CPU engines beside CTranslate2, Hugging Face and PyTorch",
+        "bench",
+    ),
+    "long-text": Command(
+        "bench.commands.long_text",
+        "a long text beside short requests, and the first sentence of a stream",
         "bench",
     ),
     "native": Command(
@@ -24,6 +32,14 @@ SUBCOMMANDS = {
     ),
     "random": Command(
         "bench.commands.random", "a repository of random weights and a fixed output length", "bench"
+    ),
+    "robustness": Command(
+        "bench.commands.robustness",
+        "translations of text as people write it: capitals, placeholders, tags",
+        "bench",
+    ),
+    "sentences": Command(
+        "bench.commands.sentences", "sentence splitters on hard cases, and their speed", "serving"
     ),
     "served": Command(
         "bench.commands.served",

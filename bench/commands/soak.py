@@ -13,9 +13,7 @@ from bench.soak.memory import Sampler
 from bench.soak.plot import draw
 from bench.soak.report import Soak
 from bench.soak.served import ServeProcess
-from serving.bundle import Bundle, find_bundle
 from serving.commands.search_options import add_search_arguments, search_options
-from serving.engine import default_workers
 from serving.errors import DragomanError
 from serving.lines import read_lines
 from serving.load.plan import GUESS_SHARE, WARM_UP_CLIENTS, search_rate
@@ -23,9 +21,9 @@ from serving.load.report import Report
 from serving.load.requests import TextRequest, group_requests
 from serving.load.sender import Protocol
 from serving.load.session import Session, Target
+from serving.local import open_local
 from serving.machine import machine
-from serving.options import DecodingOptions
-from serving.translator import LocalTranslator
+from serving.request_options import Options
 
 EXAMPLES = """\
 examples:
@@ -126,12 +124,10 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if soak.passed else 1
 
 
-def _requests(arguments: argparse.Namespace, options: DecodingOptions) -> list[TextRequest]:
+def _requests(arguments: argparse.Namespace, options: Options) -> list[TextRequest]:
     """Each sentence with the translation that this process makes of it."""
     lines = [line for line in read_lines(arguments.text) if line.strip()][: arguments.sentences]
-    bundle = Bundle.open(find_bundle(arguments.repository))
-    workers = default_workers(0)
-    translator = LocalTranslator(bundle.engine(workers=workers), bundle.text_processor(), workers)
+    translator = open_local(arguments.repository)
     bar = tqdm(total=len(lines), desc="without a server", file=sys.stderr, disable=None)
     with bar:
         found = translator.translate(lines, options, on_done=bar.update)
@@ -140,7 +136,7 @@ def _requests(arguments: argparse.Namespace, options: DecodingOptions) -> list[T
 
 
 def _report(
-    arguments: argparse.Namespace, requests: Sequence[TextRequest], options: DecodingOptions
+    arguments: argparse.Namespace, requests: Sequence[TextRequest], options: Options
 ) -> Report:
     words = sum(len(request.texts[0].split()) for request in requests)
     return Report(
@@ -150,7 +146,7 @@ def _report(
         sentences=len(requests),
         words_per_sentence=words / len(requests),
         texts_per_request=1,
-        options={"beam_size": options.beam_size, "length_penalty": options.length_penalty},
+        options=options.given(),
         limit=arguments.limit_ms,
         compared=True,
     )

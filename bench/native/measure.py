@@ -16,6 +16,7 @@ from bench.native.repository import OWN, THROUGH_BLS
 from serving.engine import Engine
 from serving.options import DecodingOptions
 from serving.search import search
+from serving.triton.decoding import DECODING, Decoding
 from serving.triton.ragged import flatten, split
 
 IN_PROCESS, SERVED, NATIVE = "portable graphs in process", "default engine, served", "through BLS"
@@ -129,8 +130,7 @@ def batch_inputs(batch: Sequence[Ids], options: DecodingOptions) -> list[Any]:
     return [
         _input("ids", ids, "INT32"),
         _input("lengths", lengths, "INT32"),
-        _input("beam_size", np.array([options.beam_size], dtype=np.int32), "INT32"),
-        _input("length_penalty", np.array([options.length_penalty], dtype=np.float32), "FP32"),
+        _input(DECODING, Decoding(options).array(), "BYTES"),
     ]
 
 

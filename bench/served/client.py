@@ -17,6 +17,8 @@ from bench.served.server import MODEL
 from serving.load.arrivals import Arrivals
 from serving.load.open_loop import run_open_loop
 from serving.load.window import Window
+from serving.options import DecodingOptions
+from serving.triton.decoding import DECODING, Decoding
 
 BEAM_SIZE = 4
 LENGTH_PENALTY = 0.0
@@ -43,8 +45,7 @@ def own_inputs(ids: Ids) -> Inputs:
     return [
         _input("ids", np.array(ids, dtype=np.int32), "INT32"),
         _input("lengths", np.array([len(ids)], dtype=np.int32), "INT32"),
-        _input("beam_size", np.array([BEAM_SIZE], dtype=np.int32), "INT32"),
-        _input("length_penalty", np.array([LENGTH_PENALTY], dtype=np.float32), "FP32"),
+        _input(DECODING, Decoding(DecodingOptions(BEAM_SIZE, LENGTH_PENALTY)).array(), "BYTES"),
     ]
 
 

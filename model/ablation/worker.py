@@ -36,7 +36,7 @@ from serving.errors import DragomanError
 from serving.machine import processor
 from serving.options import DecodingOptions
 from serving.text import VOCABULARY, TextProcessor
-from serving.translator import LocalTranslator
+from serving.translator import SentenceTranslator
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ def assess(run: Run, progress: Progress) -> Result:
     files, options = run.config.validation_set, run.config.validation
     validation = tokenise(Corpus.read(files.source, files.target), text)
     test = Corpus.read(run.test.source, run.test.target)
-    translator = LocalTranslator(torch_engine(model), text)
+    translator = SentenceTranslator(torch_engine(model), text)
     decoding = DecodingOptions(options.beam_size, options.length_penalty)
     found = [best[0].text for best in translator.translate(test.source, decoding)]
     scoring = functools.partial(score, tokenize=options.tokenize, remove_bpe=options.remove_bpe)

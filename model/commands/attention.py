@@ -15,6 +15,7 @@ from model.pictures.maps import AttentionMaps, attention_maps
 from model.pictures.page import render
 from model.transformer import Transformer
 from serving.commands.search_options import add_search_arguments, search_options
+from serving.decoding import decoding_of
 from serving.errors import DragomanError
 from serving.options import DecodingOptions
 from serving.search import search
@@ -68,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     text = load_text(arguments.checkpoint, transformer.config)
     source = _encode(text, arguments.source, "the source")
     if arguments.target is None:
-        written = _translate(transformer, source, options)
+        written = _translate(transformer, source, decoding_of(options, text))
         target = text.decode(written)
     else:
         written = _encode(text, arguments.target, "the target")

@@ -6,6 +6,7 @@ import argparse
 import dataclasses
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import tqdm
@@ -14,11 +15,11 @@ from model.architectures import torch_engine
 from model.checkpoint import CONFIG, WEIGHTS, load_model
 from model.data.corpus import Corpus
 from model.evaluation import TOKENIZERS, score
-from serving.bundle import Bundle, find_bundle
 from serving.commands.search_options import add_search_arguments, search_options
-from serving.engine import default_workers
+from serving.decoding import decoding_of
+from serving.request_options import Options
 from serving.text import VOCABULARY, TextProcessor
-from serving.translator import LocalTranslator, Translator
+from serving.translator import OnDone, SentenceTranslator, Translation, Translator
 
 EXAMPLES = """\
 examples:
@@ -78,16 +79,31 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def open_model(name: str) -> Translator:
-    """A translator for a checkpoint's folder, a repository's, or a server's address."""
+    """A translator for a checkpoint's folder, a repository's, or a server's address.
+
+    A checkpoint takes each line as one sentence; the others take it as a text.
+    """
     path = Path(name)
     if (path / CONFIG).is_file() and (path / WEIGHTS).is_file():
-        return LocalTranslator(
-            torch_engine(load_model(path)), TextProcessor.load(path / VOCABULARY)
-        )
+        return CheckpointTranslator(path)
     if ":" in name and not path.exists():
-        from serving.client import TritonTranslator  # only servers need tritonclient
+        from serving.client.translator import ServerTranslator  # only servers need tritonclient
 
-        return TritonTranslator(name)
-    bundle = Bundle.open(find_bundle(path))
-    workers = default_workers(0)
-    return LocalTranslator(bundle.engine(workers=workers), bundle.text_processor(), workers)
+        return ServerTranslator(name)
+    from serving.local import open_local  # a checkpoint needs no ONNX Runtime
+
+    return open_local(path)
+
+
+class CheckpointTranslator:
+    """A checkpoint as a `serving.translator.Translator`."""
+
+    def __init__(self, path: Path) -> None:
+        self._codec = TextProcessor.load(path / VOCABULARY)
+        self._sentences = SentenceTranslator(torch_engine(load_model(path)), self._codec)
+
+    def translate(
+        self, texts: Sequence[str], options: Options, on_done: OnDone | None = None
+    ) -> list[list[Translation]]:
+        """Translate each text as one sentence."""
+        return self._sentences.translate(texts, decoding_of(options, self._codec), on_done)

@@ -9,7 +9,7 @@ from serving.launcher.endpoint import FAULTS, Endpoint
 
 TIMEOUT_SECONDS = 1.0
 OPEN_REQUESTS = "dragoman_open_requests"
-"""Requests that a translator has accepted and not yet answered."""
+"""Requests that a model has accepted and put off."""
 WAITING_REQUESTS = "nv_inference_pending_request_count"
 """Requests that wait in Triton for an instance of a model."""
 

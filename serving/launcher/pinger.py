@@ -25,6 +25,7 @@ _INPUTS: dict[Interface, dict[str, dict[str, Any]]] = {
     Interface.TRANSLATOR: {"ids": _EMPTY, "lengths": _NONE},
     Interface.POSTPROCESS: {"hypothesis_ids": _EMPTY, "hypothesis_lengths": _NONE},
 }
+_STREAMED = json.dumps({"id": PING_ID, "text": ""}).encode()
 
 
 class Pinger(threading.Thread):
@@ -83,6 +84,9 @@ def server_pinger(endpoint: Endpoint) -> Pinger:
 
 def model_pinger(endpoint: Endpoint, model: str, interface: Interface) -> Pinger:
     """Ask a model of ours to do next to nothing."""
+    if interface is Interface.STREAM:
+        path = f"/v2/models/{model}/generate_stream"  # the only road to such a model
+        return Pinger(endpoint, "POST", path, _STREAMED, PING_SECONDS)
     inputs = [{"name": name, **tensor} for name, tensor in _INPUTS[interface].items()]
     body = json.dumps({"id": PING_ID, "inputs": inputs}).encode()
     return Pinger(endpoint, "POST", f"/v2/models/{model}/infer", body, PING_SECONDS)

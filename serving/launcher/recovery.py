@@ -66,17 +66,16 @@ def reason_to_restart(
 ) -> str | None:
     """Return why loading a dead model anew is not enough; None where it is.
 
-    A client whose request a translator had accepted would wait for ever, and those whose requests
-    wait for a dead process would be told one by one, one a second. Only the end of the server
-    ends their connections. What cannot be known counts as the worse.
+    A client whose request a model had accepted and put off would wait for ever, and those whose
+    requests wait for a dead process would be told one by one, one a second. Only the end of the
+    server ends their connections. What cannot be known counts as the worse.
     """
     interface = model.interface
-    if interface in (None, Interface.TRANSLATOR):
-        held = metrics.of(model.name, OPEN_REQUESTS)
-        if held is None:
-            return "it may hold requests that will never be answered"
-        if held:
-            return f"requests that will never be answered: {held}"
+    held = metrics.of(model.name, OPEN_REQUESTS)
+    if held:
+        return f"requests that will never be answered: {held}"
+    if held is None and interface not in (Interface.PREPROCESS, Interface.POSTPROCESS):
+        return "it may hold requests that will never be answered"
     waiting = metrics.of(model.name, WAITING_REQUESTS)
     if interface is Interface.POSTPROCESS:
         # These come to the dead process next.

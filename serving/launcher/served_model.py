@@ -18,6 +18,7 @@ class Interface(enum.Enum):
     PREPROCESS = ({"text"}, {"ids", "lengths"})
     TRANSLATOR = ({"ids", "lengths"}, {"hypothesis_ids", "hypothesis_lengths"})
     POSTPROCESS = ({"hypothesis_ids", "hypothesis_lengths"}, {"translation"})
+    STREAM = ({"text"}, {"translation", "index"})
 
     def __init__(self, inputs: set[str], outputs: set[str]) -> None:
         self.inputs = inputs

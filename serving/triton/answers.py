@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from serving.triton.interface import Array, Request, Requests, Sender, Triton
+from serving.triton.interface import Array, Request, Sender, Triton
 from serving.triton.outcome import Outcome, foreseen_code, outcome_of
 
 Result = TypeVar("Result")
@@ -24,11 +24,10 @@ class Pending(Generic[Result]):
     arrays: Callable[[Result], Arrays]
 
 
-def answer_each(
-    triton: Triton, requests: Requests, handle: Callable[[Request], Arrays]
-) -> list[Any]:
-    """Return one response for each request; where `handle` raises, that one is an error."""
-    return [_made(triton, partial(handle, request))[0] for request in requests]
+def answer(triton: Triton, request: Request, handle: Callable[[Request], Arrays]) -> None:
+    """Answer a request; where `handle` raises, with an error."""
+    sender = request.get_response_sender()
+    _send(triton, sender, _made(triton, partial(handle, request))[0])
 
 
 def answer_later(
@@ -67,7 +66,7 @@ def _made(triton: Triton, make: Callable[[], Arrays]) -> tuple[Any, Outcome]:
         tensors = [triton.Tensor(name, array) for name, array in make().items()]
         return triton.InferenceResponse(output_tensors=tensors), Outcome.OK
     except (Exception, CancelledError) as error:
-        return _failure(triton, error), outcome_of(error)
+        return failure(triton, error), outcome_of(error)
 
 
 def _raise(error: Exception) -> Arrays:
@@ -82,7 +81,8 @@ def _send(triton: Triton, sender: Sender, response: Any) -> None:
         triton.Logger.log_error(f"an answer was lost:\n{traceback.format_exc()}")
 
 
-def _failure(triton: Triton, error: BaseException) -> Any:
+def failure(triton: Triton, error: BaseException) -> Any:
+    """The response that tells a client of an error."""
     code = foreseen_code(error)
     if code is not None:
         message = str(error) or "cancelled: the client has gone"

@@ -19,6 +19,7 @@ from serving.triton.settings import (
     ENGINE,
     FALLBACK,
     PLANS,
+    SHARE,
     THREADS,
     WORKERS,
     one_of,
@@ -31,11 +32,23 @@ NONE = "none"
 log = logging.getLogger(__name__)
 
 
+CPU_SHARE = 24
+"""Rows of one request beside small ones: a step's time on CPUs is that of its rows, and one of
+that many takes about twice as long as that of a sentence alone."""
+
+
 class Chosen(NamedTuple):
-    """An engine, and how many decoders of it work side by side."""
+    """An engine, and what suits it.
+
+    Attributes:
+        engine: translates.
+        workers: how many decoders of it work side by side.
+        share: rows that one request may hold beside small ones; None where rows cost no time.
+    """
 
     engine: Engine
     workers: int
+    share: int | None
 
 
 def chosen_engine(triton: Triton, bundle: Bundle, settings: Mapping[str, str], gpu: int) -> Chosen:
@@ -62,11 +75,13 @@ def chosen_engine(triton: Triton, bundle: Bundle, settings: Mapping[str, str], g
             log.warning("TensorRT is not used, ONNX Runtime is: %s", error)
     threads = positive_setting(settings, THREADS, default=0)
     workers = positive_setting(settings, WORKERS, default=default_workers(threads))
+    share = positive_setting(settings, SHARE, default=CPU_SHARE)
     if name == NATIVE:
         encoder = settings.get(ENCODER_MODEL, ENCODER)
         decoder_step = settings.get(DECODER_STEP_MODEL, DECODER_STEP)
-        return Chosen(NativeEngine(triton, bundle.spec, encoder, decoder_step), workers)
-    return Chosen(bundle.engine(threads, workers), workers)
+        engine = NativeEngine(triton, bundle.spec, encoder, decoder_step)
+        return Chosen(engine, workers, share)
+    return Chosen(bundle.engine(threads, workers), workers, share)
 
 
 def _tensorrt(bundle: Bundle, settings: Mapping[str, str], gpu: int) -> Chosen:
@@ -74,4 +89,4 @@ def _tensorrt(bundle: Bundle, settings: Mapping[str, str], gpu: int) -> Chosen:
     if positive_setting(settings, WORKERS, default=1) != 1:
         raise ConfigError(f"{WORKERS} must be 1 with TensorRT; give each GPU an instance instead")
     plans = settings.get(PLANS)
-    return Chosen(tensorrt_engine(bundle, Path(plans) if plans else None, gpu), 1)
+    return Chosen(tensorrt_engine(bundle, Path(plans) if plans else None, gpu), 1, None)

@@ -6,7 +6,7 @@ import numpy as np
 
 from serving.errors import RequestError
 from serving.triton.interface import Array, Request, Triton
-from serving.triton.limits import MAX_TEXT_CHARACTERS, MAX_TEXTS
+from serving.triton.limits import MAX_CHARACTERS, MAX_TEXTS
 
 
 def required_input(triton: Triton, request: Request, name: str) -> Array:
@@ -34,10 +34,15 @@ def single_value(array: Array, name: str) -> int | float:
     return int(value) if np.issubdtype(array.dtype, np.integer) else float(str(value))
 
 
-def check_count(count: int) -> None:
-    """Raise RequestError unless a request may hold `count` texts."""
+def check_some(count: int) -> None:
+    """Raise RequestError where a request holds nothing."""
     if count == 0:
         raise RequestError("the request holds no text; send one text at least")
+
+
+def check_count(count: int) -> None:
+    """Raise RequestError unless a request may hold `count` texts."""
+    check_some(count)
     if count > MAX_TEXTS:
         raise RequestError(
             f"the request holds {count:,} texts; the limit is {MAX_TEXTS:,}: send several requests"
@@ -52,7 +57,14 @@ def texts_of(array: Array) -> list[str]:
     """
     entries = array.reshape(-1).tolist()
     check_count(len(entries))
-    return [_text(entry, f"text {n} of {len(entries)}") for n, entry in enumerate(entries, 1)]
+    texts = [_text(entry, f"text {n} of {len(entries)}") for n, entry in enumerate(entries, 1)]
+    characters = sum(map(len, texts))
+    if characters > MAX_CHARACTERS:
+        raise RequestError(
+            f"the request holds {characters:,} characters; the limit is {MAX_CHARACTERS:,}: "
+            "send several requests"
+        )
+    return texts
 
 
 def _text(entry: bytes | str, which: str) -> str:
@@ -62,8 +74,4 @@ def _text(entry: bytes | str, which: str) -> str:
         raise RequestError(
             f"{which} is not valid UTF-8 at byte {error.start} (0x{error.object[error.start]:02x})"
         ) from error
-    if len(text) > MAX_TEXT_CHARACTERS:
-        raise RequestError(
-            f"{which} has {len(text):,} characters; the limit is {MAX_TEXT_CHARACTERS:,}"
-        )
     return text

@@ -29,7 +29,11 @@ class Sender(Protocol):
 
 
 class ResponseSender(Sender, Protocol):
-    """Triton's."""
+    """Triton's; a decoupled model's takes any number of responses, or flags alone."""
+
+    def send(self, response: Any = None, flags: int = 0) -> None:
+        """Send a response, the end, or both."""
+        ...
 
     def is_cancelled(self) -> bool:
         """Whether the client gave up: over gRPC, and where it asked this model itself."""

@@ -3,5 +3,5 @@
 MAX_TEXTS = 1024
 """Texts in one request."""
 
-MAX_TEXT_CHARACTERS = 20_000
-"""Characters in one text, before normalisation."""
+MAX_CHARACTERS = 1 << 20
+"""Characters in all texts of one request: a book's worth in a few."""

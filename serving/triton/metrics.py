@@ -16,6 +16,9 @@ from serving.worker import Counters
 BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 """Upper bounds in seconds."""
 
+OPEN_REQUESTS = "dragoman_open_requests"
+OPEN_REQUESTS_MEANING = "requests accepted and not yet answered"
+
 Ended = tuple[OpenRequest, Outcome, float]
 """A request, how it ended, and when on time.monotonic's clock."""
 
@@ -106,7 +109,7 @@ _COUNTERS = {
     "dragoman_encode_seconds_total": "time of these",
 }
 _GAUGES = {
-    "dragoman_open_requests": "requests accepted and not yet answered",
+    OPEN_REQUESTS: OPEN_REQUESTS_MEANING,
     "dragoman_waiting_sentences": "sentences in the queue",
     "dragoman_in_flight_sentences": "sentences in batches",
     "dragoman_queue_limit_sentences": "most sentences that may wait before a new request's",
@@ -141,7 +144,7 @@ class TranslatorMetrics:
 
     def show_open(self, count: int) -> None:
         """How many requests are open; from any thread."""
-        self._metrics.set("dragoman_open_requests", count)
+        self._metrics.set(OPEN_REQUESTS, count)
 
     def publish(self, counters: Counters, busy_seconds: float, ended: Iterable[Ended]) -> None:
         """Publish what has happened since the last time; from one thread."""

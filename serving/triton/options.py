@@ -1,47 +1,44 @@
-"""A request's decoding options, given as inputs or as parameters."""
+"""A request's options, given as inputs, as parameters or as one JSON object."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from serving.errors import RequestError
-from serving.options import DecodingOptions
+from serving.request_options import LISTS, MAPPINGS, Options
 from serving.triton.inputs import single_value
-from serving.triton.interface import Array, Request, Triton
+from serving.triton.interface import Request, Triton
 
-OPTION_TYPES = {"beam_size": np.int32, "length_penalty": np.float32, "n_best": np.int32}
+NUMBERS = ("beam_size", "length_penalty", "n_best")
+"""Options that have an input of their own."""
+
+OPTIONS = "options"
+"""The input that holds any of them, as a JSON object."""
 
 # What Triton and its clients add to a request's parameters.
 TRITON_PARAMETERS = frozenset({"id", "priority", "timeout"})
 TRITON_PREFIXES = ("triton_", "sequence_", "binary_data")
 
 
-def options_of(triton: Triton, request: Request) -> DecodingOptions:
+def options_of(triton: Triton, request: Request) -> Options:
     """Return the options that a request's inputs and parameters ask for, else the defaults.
 
     Raises:
         RequestError: an option is unknown, out of its range or given twice.
     """
-    given = _given_as_inputs(triton, request)
-    for name, value in _parameters(request).items():
-        if name in given:
-            raise RequestError(f"{name} is given twice, as an input and as a parameter")
-        given[name] = value
-    return DecodingOptions.from_mapping(given)
-
-
-def input_options_of(triton: Triton, request: Request) -> DecodingOptions:
-    """Return the options that a request's inputs alone ask for, else the defaults.
-
-    Raises:
-        RequestError: an option is out of its range.
-    """
-    return DecodingOptions.from_mapping(_given_as_inputs(triton, request))
+    given: dict[str, Any] = {}
+    for where, values in (
+        ("as an input", _inputs(triton, request)),
+        (f"in the input {OPTIONS!r}", _object(triton, request)),
+        ("as a parameter", _parameters(request)),
+    ):
+        for name, value in values.items():
+            if name in given:
+                raise RequestError(f"{name} is given twice, the second time {where}")
+            given[name] = _plain(name, value)
+    return Options.of({"return_" if name == "return" else name: v for name, v in given.items()})
 
 
 def seconds_of(request: Request) -> float | None:
@@ -60,19 +57,24 @@ def seconds_of(request: Request) -> float | None:
     return given / 1e6
 
 
-def option_arrays(options: DecodingOptions) -> dict[str, Array]:
-    """Return each option as an array (1,), by name."""
-    values = dataclasses.asdict(options)
-    return {name: np.array([values[name]], dtype=kind) for name, kind in OPTION_TYPES.items()}
-
-
-def _given_as_inputs(triton: Triton, request: Request) -> dict[str, Any]:
-    tensors = {name: triton.get_input_tensor_by_name(request, name) for name in OPTION_TYPES}
+def _inputs(triton: Triton, request: Request) -> dict[str, Any]:
+    tensors = {name: triton.get_input_tensor_by_name(request, name) for name in NUMBERS}
     return {
         name: single_value(tensor.as_numpy(), name)
         for name, tensor in tensors.items()
         if tensor is not None
     }
+
+
+def _object(triton: Triton, request: Request) -> Mapping[str, Any]:
+    tensor = triton.get_input_tensor_by_name(request, OPTIONS)
+    if tensor is None:
+        return {}
+    array = tensor.as_numpy().reshape(-1)
+    if array.size != 1:
+        raise RequestError(f"{OPTIONS} must be one text, not {array.size}")
+    found: Mapping[str, Any] = _decoded(OPTIONS, array[0], dict)
+    return found
 
 
 def _parameters(request: Request) -> Mapping[str, Any]:
@@ -82,3 +84,23 @@ def _parameters(request: Request) -> Mapping[str, Any]:
         for name, value in parameters.items()
         if name not in TRITON_PARAMETERS and not name.startswith(TRITON_PREFIXES)
     }
+
+
+def _plain(name: str, value: Any) -> Any:
+    """Triton's parameters are single values: a list is a JSON text or its only entry."""
+    if name in LISTS and isinstance(value, str):
+        return _decoded(name, value, list) if value.lstrip().startswith("[") else [value]
+    if name in MAPPINGS and isinstance(value, str):
+        return _decoded(name, value, dict)
+    return value
+
+
+def _decoded(name: str, text: str | bytes, kind: type) -> Any:
+    what = "an object" if kind is dict else "a list"
+    try:
+        value = json.loads(text)
+    except ValueError as error:  # UnicodeDecodeError is one, too
+        raise RequestError(f"{name} must be {what} in JSON: {error}") from error
+    if not isinstance(value, kind):
+        raise RequestError(f"{name} must be {what} in JSON, not {value!r}")
+    return value

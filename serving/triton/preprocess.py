@@ -1,41 +1,57 @@
-"""The model `preprocess`: texts and options in, flat ids and resolved options out."""
+"""The model `preprocess`: texts in; ids of sentences, and the documents around them, out."""
 
 from __future__ import annotations
 
-from serving.errors import RequestError
-from serving.options import MAX_SOURCE_TOKENS
-from serving.text import TextCodec
+import time
+
+import numpy as np
+
+from serving.preparation import prepare
+from serving.text import TextProcessor
 from serving.triton.answers import Arrays
+from serving.triton.decoding import DECODING, Decoding
 from serving.triton.inputs import required_input, texts_of
 from serving.triton.interface import Request, Triton
-from serving.triton.options import option_arrays, options_of
+from serving.triton.options import options_of
 from serving.triton.ragged import flatten
+from serving.triton.wanted import WANTED, Wanted
+
+LARGE_BYTES = 20_000
+"""A request of more text takes long enough to be put off."""
 
 
 class Preprocessor:
     """Turns the texts of a request into what the translator takes."""
 
-    def __init__(self, triton: Triton, codec: TextCodec) -> None:
-        self._triton = triton
-        self._codec = codec
+    def __init__(self, triton: Triton, codec: TextProcessor, can_align: bool) -> None:
+        self._triton, self._codec, self._can_align = triton, codec, can_align
+
+    def is_large(self, request: Request) -> bool:
+        """Whether its answer takes more than a moment."""
+        tensor = self._triton.get_input_tensor_by_name(request, "text")
+        texts = [] if tensor is None else tensor.as_numpy().reshape(-1).tolist()
+        return sum(map(len, texts)) > LARGE_BYTES
 
     def __call__(self, request: Request) -> Arrays:
-        """Return flat `ids`, `lengths` (B,), 0 for a blank text, and each option (1,).
+        """Return flat `ids` and `lengths` of all sentences, how to decode them, and `documents`.
 
         Raises:
             RequestError: the texts or the options cannot be accepted.
         """
+        began = time.monotonic()
         options = options_of(self._triton, request)
         texts = texts_of(required_input(self._triton, request, "text"))
-        rows = [self._encode(text, f"text {n} of {len(texts)}") for n, text in enumerate(texts, 1)]
-        ids, lengths = flatten(rows)
-        return {"ids": ids, "lengths": lengths, **option_arrays(options)}
-
-    def _encode(self, text: str, which: str) -> list[int]:
-        row = self._codec.encode(text)
-        if len(row) > MAX_SOURCE_TOKENS:
-            raise RequestError(
-                f"{which} has {len(row):,} tokens; the limit is {MAX_SOURCE_TOKENS:,}: "
-                "send its sentences as texts of their own"
-            )
-        return row
+        prepared = prepare(texts, options, self._codec, self._can_align)
+        # Where no text has a sentence, an empty one stands in: Triton takes no empty array.
+        ids, lengths = flatten(prepared.sentences or [[]])
+        documents = [document.to_json().encode() for document in prepared.documents]
+        wanted = Wanted(
+            prepared.decoding.n_best, tuple(options.return_ or ()), time.monotonic() - began
+        )
+        return {
+            "ids": ids,
+            "lengths": lengths,
+            DECODING: Decoding(prepared.decoding, prepared.prefixes, prepared.align).array(),
+            "documents": np.array(documents, dtype=np.object_),
+            WANTED: wanted.array(),
+        }

@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping
 
 from serving.scheduler import Scheduler
+from serving.triton.aligning import Aligning
 from serving.triton.interface import Request, Triton
 from serving.triton.metrics import Ended, TranslatorMetrics
 from serving.triton.open_requests import OpenRequest, OpenRequests
@@ -76,24 +77,32 @@ class TranslatorService:
     """Answers requests; a thread of its own keeps watch."""
 
     def __init__(
-        self, triton: Triton, scheduler: Scheduler, vocab_size: int, limits: Limits, model: str
+        self,
+        triton: Triton,
+        scheduler: Scheduler,
+        aligning: Aligning,
+        vocab_size: int,
+        limits: Limits,
+        model: str,
     ) -> None:
         """Start.
 
         Args:
             triton: the module `triton_python_backend_utils`.
             scheduler: translates; closed by `close`.
+            aligning: gives attention; closed by `close`.
             vocab_size: V.
             limits: of requests.
             model: name of the Triton model, a label of its metrics.
         """
         self._triton, self._scheduler, self._limits, self._model = triton, scheduler, limits, model
+        self._aligning = aligning
         self._metrics = TranslatorMetrics(triton, model, limits.queue)
         self._open = OpenRequests(self._metrics.show_open)
         self._ended: collections.deque[Ended] = collections.deque()
         self._watchdog = Watchdog(scheduler, limits.stall, self._end_process)
         self._translator = Translator(
-            triton, scheduler, vocab_size, self._open, self._note_end, limits.deadline
+            triton, scheduler, aligning, vocab_size, self._open, self._note_end, limits.deadline
         )
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._keep_watch, name="dragoman-watch", daemon=True)
@@ -106,6 +115,7 @@ class TranslatorService:
     def close(self) -> None:
         """Finish what was accepted, then stop."""
         self._scheduler.close()
+        self._aligning.close()
         self._closing.set()
         self._thread.join()
 

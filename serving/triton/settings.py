@@ -9,8 +9,10 @@ from pathlib import Path
 
 from serving.errors import ConfigError, check_known_keys
 
-BUNDLE, ROWS, TOKENS, THREADS, WORKERS = "bundle", "rows", "tokens", "threads", "workers"
+BUNDLE, ROWS, TOKENS, SHARE = "bundle", "rows", "tokens", "share"
+THREADS, WORKERS = "threads", "workers"
 ENGINE, ENCODER_MODEL, DECODER_STEP_MODEL = "engine", "encoder", "decoder_step"
+TRANSLATOR_MODEL = "translator"
 FALLBACK, PLANS = "fallback", "plans"
 QUEUE, DEADLINE, STALL, LOG_REQUESTS = "queue", "deadline", "stall", "log_requests"
 
@@ -19,7 +21,7 @@ VARIABLE = "DRAGOMAN_"
 file: one repository is served on CPUs and on GPUs, and may be mounted read-only."""
 
 OF_ENVIRONMENT = (
-    *(ENGINE, FALLBACK, PLANS, ROWS, TOKENS, THREADS, WORKERS),
+    *(ENGINE, FALLBACK, PLANS, ROWS, TOKENS, SHARE, THREADS, WORKERS),
     *(QUEUE, DEADLINE, STALL, LOG_REQUESTS),
 )
 """Settings that have one: those that depend on the machine, not on the model."""

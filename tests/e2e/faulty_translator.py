@@ -64,8 +64,8 @@ class FaultyEngine:
 
 def faulty_engine(triton: Any, bundle: Bundle, *arguments: Any) -> Chosen:
     """The engine that the settings name, with faults."""
-    engine, workers = _chosen(triton, bundle, *arguments)
-    return Chosen(FaultyEngine(engine, bundle), workers)
+    chosen: Chosen = _chosen(triton, bundle, *arguments)
+    return chosen._replace(engine=FaultyEngine(chosen.engine, bundle))
 
 
 _chosen = shipped.chosen_engine

@@ -22,7 +22,7 @@ from serving.launcher.metrics import OPEN_REQUESTS, Metrics
 from tests.e2e.launched import REPOSITORY, LaunchedServer, is_running, wait_until
 from tests.e2e.traffic import SENTENCES, Traffic, offline_translations, report
 
-MODELS = ("preprocess", "translator", "postprocess")
+MODELS = ("preprocess", "translator", "postprocess", "translate_stream")
 FEW_SECONDS = 10.0
 """Far more than a client waits for an error on an idle machine: 4 seconds at most."""
 LONG_TEXTS = [f"There are {n} books on the table, and nobody reads them." for n in range(400)]

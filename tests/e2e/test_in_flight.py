@@ -18,7 +18,7 @@ GOOD: list[dict[str, Any]] = [
     {"text": " "},
 ]
 BAD: list[dict[str, Any]] = [
-    {"text": "x" * 100_000},
+    {"text": "x" * 1_100_000},
     {"text": "a", "beam_size": 99},
     {"text": []},
     {"text": "a", "unknown": 1},

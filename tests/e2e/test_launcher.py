@@ -95,7 +95,7 @@ def test_an_engine_that_cannot_run_here_is_the_reason(monkeypatch: pytest.Monkey
 def test_a_signal_stops_everything(tmp_path: Path, number: signal.Signals) -> None:
     with own_server(tmp_path) as server:
         processes = [server.tritonserver, *server.model_processes()]
-        assert len(processes) == 4
+        assert len(processes) == 5
         assert server.stop(number) == 0
         assert_nothing_is_left(server, processes)
 

@@ -95,7 +95,7 @@ def test_answers_that_differ_fail_the_command(
 def test_what_the_server_refuses_is_counted_and_told(
     server: LaunchedServer, text: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text.write_text("Good morning.\n" + "x" * 30_000 + "\n")
+    text.write_text("Good morning.\n" + "x" * 1_100_000 + "\n")
     words = ["--protocol", "http", "--concurrency", "2", "--seconds", "0.5", "--text", str(text)]
     assert load(server, *words) == 0
     assert "failed, invalid: " in capsys.readouterr().out

@@ -15,8 +15,8 @@ import pytest
 import tritonclient.grpc
 from tritonclient.utils import InferenceServerException
 
-from serving.client import TritonTranslator
-from serving.options import DecodingOptions
+from serving.client.translator import ServerTranslator
+from serving.request_options import Options
 from tests.e2e.launched import REPOSITORY, LaunchedServer, wait_until
 from tests.e2e.traffic import SENTENCES, Traffic, offline_translations, report
 
@@ -68,8 +68,8 @@ def test_a_full_queue_refuses_and_what_was_accepted_is_answered(
 
 def test_the_command_lines_client_waits_for_an_overloaded_server(busy: LaunchedServer) -> None:
     before = busy.metric("dragoman_requests_total", outcome="overloaded")
-    client = TritonTranslator(f"127.0.0.1:{busy.grpc_port}")
-    found = client.translate(MANY * 2, DecodingOptions(beam_size=1))
+    client = ServerTranslator(f"127.0.0.1:{busy.grpc_port}")
+    found = client.translate(MANY * 2, Options())
     assert len(found) == 2 * len(MANY)
     assert found[: len(MANY)] == found[len(MANY) :]
     wait_until(lambda: is_idle(busy), "idle again")

@@ -17,9 +17,8 @@ import numpy as np
 import tritonclient.grpc
 from tritonclient.utils import InferenceServerException
 
-from serving.bundle import Bundle
-from serving.options import DecodingOptions
-from serving.translator import LocalTranslator
+from serving.local import open_local
+from serving.request_options import Options
 from tests.e2e.launched import REPOSITORY, LaunchedServer
 
 SILENCE_SECONDS = 20.0
@@ -41,9 +40,7 @@ SENTENCES = [
 
 def offline_translations() -> dict[str, str]:
     """What the sentences must become, translated in this process."""
-    bundle = Bundle.open(REPOSITORY / "translator" / "1")
-    translator = LocalTranslator(bundle.engine(1, 1), bundle.text_processor(), 1)
-    found = translator.translate(SENTENCES, DecodingOptions())
+    found = open_local(REPOSITORY, threads=1).translate(SENTENCES, Options())
     return {text: best.text for text, (best, *_) in zip(SENTENCES, found, strict=True)}
 
 

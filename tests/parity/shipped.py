@@ -84,5 +84,6 @@ def torch_transformer(bundle: Bundle) -> Transformer:
     )
     transformer = Transformer(config)
     state.pop("positions.rates", None)
+    state["embedding.weight"] = state["embedding.weight"][: spec.vocab_size]  # whole groups in it
     transformer.load_state_dict(state)
     return transformer.eval()

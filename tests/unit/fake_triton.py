@@ -28,7 +28,9 @@ class Request:
         parameters: dict[str, Any] | None = None,
         timeout: int = 0,
         name: str = "number 1",
+        many: bool = False,
     ) -> None:
+        """Make one; with `many`, several answers are sent to it."""
         self.arrays = arrays
         self._id = name
         self._parameters = json.dumps(parameters or {})
@@ -36,6 +38,7 @@ class Request:
         self.sent: list[Any] = []
         self.deserted = False
         self.asked = 0
+        self._many = many
 
     def parameters(self) -> str:
         return self._parameters
@@ -57,11 +60,12 @@ class Request:
         assert isinstance(answer.error, Error)
         return answer.error
 
-    def _send(self, response: Any, flags: int) -> None:
+    def _send(self, response: Any = None, flags: int = 0) -> None:
         self.sent.append((response, flags))
 
     def _is_cancelled(self) -> bool:
-        assert not self.sent, "the server has freed what this asks about"
+        ended = any(flags for _, flags in self.sent) if self._many else self.sent
+        assert not ended, "the server has freed what this asks about"
         self.asked += 1
         return self.deserted
 

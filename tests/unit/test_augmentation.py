@@ -91,16 +91,16 @@ def test_an_epoch_is_the_same_for_the_same_seed_and_differs_from_the_next(corpus
 
 def test_shares_are_kept(corpus: Corpus) -> None:
     large = Corpus(corpus.source * 50, corpus.target * 50)
-    config = AugmentationConfig(symbols=0.25, capitals=0.1)
+    config = AugmentationConfig(symbols=0.25, quoted=0.1)
     changed = Augmenter(large, config, SYMBOLS, seed=1).corpus(0).source
     assert sum("⟦" in line for line in changed) / len(changed) == pytest.approx(0.25, abs=0.03)
-    assert sum(line.isupper() for line in changed) / len(changed) == pytest.approx(0.1, abs=0.03)
+    quoted = sum(line[0] in "\"'„“«" for line in changed)
+    assert quoted / len(changed) == pytest.approx(0.1, abs=0.03)
 
 
 def test_noise_changes_what_it_says() -> None:
     draw = random.Random(0)
     assert noise.without_ending("Is it?", "Ist es?") == ("Is it", "Ist es")
-    assert noise.capitals("Big street.", "Große Straße.") == ("BIG STREET.", "GROSSE STRASSE.")
     assert noise.lowercase("In Rome.", "In Rom.") == ("in rome.", "In Rom.")
     source, target = noise.renumbered("In 1995, 12 men", "1995 waren 12 Männer", draw)
     numbers = re.findall(r"\d+", source)
@@ -109,6 +109,9 @@ def test_noise_changes_what_it_says() -> None:
     source, target = noise.requoted('He said "no".', "Er sagte „nein“.", draw)
     assert re.fullmatch("He said .no.[.]", source)
     assert target == "Er sagte „nein“."
+    source, target = noise.quoted("No.", "Nein.", noise.usual_quotes(["x", "„a“ «b"]), draw)
+    assert source[1:-1] == "No."
+    assert target == "„Nein.“"
 
 
 def test_numbers_with_points_and_commas_are_left_alone() -> None:
@@ -116,9 +119,7 @@ def test_numbers_with_points_and_commas_are_left_alone() -> None:
     assert noise.renumbered(*pair, random.Random(0)) == pair
 
 
-@pytest.mark.parametrize(
-    "name", ["symbols", "numbers", "capitals", "lowercase", "endings", "quotes"]
-)
+@pytest.mark.parametrize("name", ["symbols", "numbers", "quoted", "lowercase", "endings", "quotes"])
 @pytest.mark.parametrize("share", [-0.1, 1.1])
 def test_a_share_out_of_range_is_refused(name: str, share: float) -> None:
     with pytest.raises(ConfigError, match=rf"augmentation\.{name} must be from 0 to 1"):

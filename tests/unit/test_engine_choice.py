@@ -12,7 +12,7 @@ import pytest
 from serving.engine import EngineSpec
 from serving.errors import ConfigError, DragomanError
 from serving.triton import engines
-from serving.triton.engines import chosen_engine
+from serving.triton.engines import CPU_SHARE, chosen_engine
 from serving.triton.native_engine import NativeEngine
 from serving.triton.settings import instance_gpu, model_settings
 
@@ -24,15 +24,15 @@ TRITON: Any = SimpleNamespace()
 
 def test_onnx_runtime_is_the_default() -> None:
     for settings in ({}, {"engine": "onnxruntime"}):
-        engine, workers = chosen_engine(TRITON, BUNDLE, {**settings, "workers": "3"}, 0)
-        assert (engine, workers) == (ON_CPUS, 3)
+        engine, workers, share = chosen_engine(TRITON, BUNDLE, {**settings, "workers": "3"}, 0)
+        assert (engine, workers, share) == (ON_CPUS, 3, CPU_SHARE)
 
 
 def test_native_calls_models_of_the_server() -> None:
     settings = {"engine": "native", "workers": "2"}
-    engine, workers = chosen_engine(TRITON, BUNDLE, settings, 0)
+    engine, workers, share = chosen_engine(TRITON, BUNDLE, settings, 0)
     assert isinstance(engine, NativeEngine)
-    assert workers == 2
+    assert (workers, share) == (2, CPU_SHARE)
 
 
 def test_an_unknown_engine_is_told() -> None:
@@ -55,7 +55,7 @@ def test_tensorrt_falls_back_only_when_told_to(
     with pytest.raises(DragomanError, match="no GPU can be used here"):
         chosen_engine(TRITON, BUNDLE, settings, 0)
     with caplog.at_level(logging.WARNING):
-        engine, _ = chosen_engine(TRITON, BUNDLE, {**settings, "fallback": "onnxruntime"}, 0)
+        engine, *_ = chosen_engine(TRITON, BUNDLE, {**settings, "fallback": "onnxruntime"}, 0)
     assert engine is ON_CPUS
     assert "TensorRT is not used, ONNX Runtime is: no GPU can be used here" in caplog.text
 
@@ -69,7 +69,7 @@ def test_tensorrt_has_one_decoder_on_the_instances_gpu(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(engines, "tensorrt_engine", opened)
     settings = {"engine": "tensorrt", "plans": "/plans", "threads": "8"}
-    assert chosen_engine(TRITON, BUNDLE, settings, 3) == (ON_CPUS, 1)
+    assert chosen_engine(TRITON, BUNDLE, settings, 3) == (ON_CPUS, 1, None)
     _, plans, gpu = asked[0]
     assert (str(plans), gpu) == ("/plans", 3)
     with pytest.raises(ConfigError, match="workers must be 1 with TensorRT"):

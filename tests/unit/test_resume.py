@@ -129,7 +129,7 @@ def test_a_run_begins_with_a_checkpoint_and_augments_anew(
 ) -> None:
     config = write_config(tmp_path, "further", steps=2)
     text = config.read_text().replace("peak_rate: 0.01", "peak_rate: 1.0e-9")
-    more = f"initial: {uninterrupted / 'averaged'}\naugmentation: {{symbols: 0.5, capitals: 0.2}}\n"
+    more = f"initial: {uninterrupted / 'averaged'}\naugmentation: {{symbols: 0.5, quoted: 0.2}}\n"
     config.write_text(text + more)
     run = finish(config)
     assert (run / "vocabulary.model").read_bytes() == (

@@ -98,6 +98,7 @@ MODELS = {
         config("beam", Interface.TRANSLATOR),
         config("beam_fr", Interface.TRANSLATOR),
         config("after", Interface.POSTPROCESS),
+        config("stream", Interface.STREAM),
         ServedModel("custom", True, frozenset({"x"}), frozenset({"y"})),
     )
 }
@@ -110,10 +111,10 @@ def metrics(waiting: int = 0, **held: int) -> Metrics:
     return Metrics("\n".join(lines))
 
 
-IDLE = {"beam": 0, "beam_fr": 0}
+IDLE = {"beam": 0, "beam_fr": 0, "stream": 0}
 
 
-@pytest.mark.parametrize("model", ["before", "beam", "after"])
+@pytest.mark.parametrize("model", ["before", "beam", "after", "stream"])
 def test_a_model_that_holds_nothing_is_loaded_anew(model: str) -> None:
     assert reason_to_restart(MODELS[model], MODELS, metrics(**IDLE)) is None
     few = metrics(waiting=MOST_WAITING, **IDLE)
@@ -127,6 +128,10 @@ def test_a_model_that_holds_nothing_is_loaded_anew(model: str) -> None:
         ("beam", metrics(beam_fr=0), "it may hold requests"),
         ("beam", Metrics(None), "it may hold requests"),
         ("custom", metrics(**IDLE), "it may hold requests"),
+        ("stream", metrics(stream=1), "never be answered: 1"),
+        ("stream", metrics(beam=0), "it may hold requests"),
+        ("before", metrics(before=2), "never be answered: 2"),
+        ("after", metrics(after=1, **IDLE), "never be answered: 1"),
         ("before", Metrics(None), "metrics do not tell"),
         ("before", metrics(waiting=MOST_WAITING + 1), "wait for it: 4"),
         ("after", metrics(waiting=1, beam=2, beam_fr=1), "wait for it: 4"),
@@ -159,6 +164,7 @@ def test_interfaces_are_known_by_tensors_not_by_names() -> None:
         Interface.TRANSLATOR,
         Interface.TRANSLATOR,
         Interface.POSTPROCESS,
+        Interface.STREAM,
         None,
     ]
     steps = {"step": [{"model_name": "a"}, {"model_name": "b"}]}

@@ -18,6 +18,7 @@ from serving.errors import EngineError
 from serving.ping import PING_ID
 from serving.scheduler import Scheduler
 from serving.triton import service
+from serving.triton.aligning import Aligning
 from serving.triton.metrics import BUCKETS, Histogram, Metrics
 from serving.triton.open_requests import OpenRequest, OpenRequests
 from serving.triton.service import Limits, TranslatorService
@@ -25,6 +26,10 @@ from serving.triton.watchdog import Watchdog
 from tests.unit.fake_engine import EOS
 from tests.unit.fake_triton import Request, fake_triton, sentences
 from tests.unit.watched_engine import LONG, WatchedEngine
+
+
+def no_aligner() -> Any:
+    raise AssertionError("nobody has asked for alignments")
 
 
 class Held:
@@ -35,7 +40,9 @@ class Held:
         self.engine, self.go_on = WatchedEngine(), threading.Event()
         self.engine.on_step = lambda: self.go_on.wait(timeout=60)
         scheduler = Scheduler(self.engine, rows=4, queue=limits.queue)
-        self.service = TranslatorService(self.triton, scheduler, 64, limits, "de")
+        self.service = TranslatorService(
+            self.triton, scheduler, Aligning(no_aligner), 64, limits, "de"
+        )
 
     def send(self, *rows: list[int], **keys: Any) -> Request:
         request = sentences(*rows, **keys)

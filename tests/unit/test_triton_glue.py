@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,12 +23,14 @@ from serving.errors import (
     RequestError,
 )
 from serving.options import DecodingOptions
-from serving.triton.answers import answer_each
+from serving.text import VOCABULARY, TextProcessor
+from serving.triton.aligning import Aligning
+from serving.triton.answers import answer
+from serving.triton.decoding import Decoding
+from serving.triton.finding import Finding
 from serving.triton.inputs import texts_of
 from serving.triton.open_requests import OpenRequests
-from serving.triton.options import option_arrays, options_of, seconds_of
 from serving.triton.outcome import Outcome
-from serving.triton.postprocess import Postprocessor
 from serving.triton.preprocess import Preprocessor
 from serving.triton.ragged import flatten, split
 from serving.triton.settings import bundle_path, model_settings, positive_setting
@@ -37,14 +40,8 @@ from tests.unit.fake_triton import Request, fake_triton, sentences
 TRITON = fake_triton()
 
 
-class Letters:
-    """A codec of one id a letter; id 1 closes a text."""
-
-    def encode(self, text: str) -> list[int]:
-        return [*(ord(c) - 90 for c in text), 1] if text else []
-
-    def decode(self, ids: Any) -> str:
-        return "".join(chr(i + 90) for i in ids if i > 1)
+BUNDLE = Path(__file__).resolve().parents[2] / "model_repository/translator/1"
+CODEC = TextProcessor.load(BUNDLE / VOCABULARY)
 
 
 class Backwards:
@@ -55,10 +52,21 @@ class Backwards:
         sentences: Sequence[Sequence[int]],
         options: DecodingOptions,
         joined: Callable[[], object] | None = None,
+        prefixes: Sequence[Sequence[int]] = (),
     ) -> Future[Any]:
         future: Future[Any] = Future()
-        future.set_result([[Hypothesis((*s[-2::-1],), -1.0, False)] for s in sentences])
+        pairs = zip(sentences, prefixes, strict=True)
+        found = [(*prefix, *ids[-2::-1]) for ids, prefix in pairs]
+        future.set_result([[Hypothesis(ids, -1.0, False, (-0.5,) * len(ids))] for ids in found])
         return future
+
+
+class Lengthwise:
+    """An aligner whose numbers tell the sizes."""
+
+    def align(self, sources: Sequence[Any], targets: Sequence[Any]) -> list[Any]:
+        pairs = zip(sources, targets, strict=True)
+        return [np.full((len(t), len(s)), len(s), dtype=np.float32) for s, t in pairs]
 
 
 def translate(request: Request, scheduler: Any = None) -> list[Outcome]:
@@ -67,6 +75,7 @@ def translate(request: Request, scheduler: Any = None) -> list[Outcome]:
     translator = Translator(
         TRITON,
         scheduler or Backwards(),
+        Aligning(lambda: Lengthwise()),  # type: ignore[arg-type, return-value]
         vocab_size=10,
         open_requests=OpenRequests(lambda _: None),
         ended=lambda _, outcome: ended.append(outcome),
@@ -80,18 +89,14 @@ def texts(*values: bytes) -> Any:
     return np.array(values, dtype=np.object_)
 
 
-def test_preprocess_flattens_and_fills_in_the_options() -> None:
-    arrays = Preprocessor(TRITON, Letters())(Request({"text": texts(b"ab", b"", b"c")}))
-    assert arrays["ids"].tolist() == [7, 8, 1, 9, 1]
-    assert arrays["lengths"].tolist() == [3, 0, 2]
-    assert arrays["beam_size"].tolist() == [DecodingOptions().beam_size]
-
-
 def test_a_bad_request_fails_alone() -> None:
-    requests: Any = [Request({"text": texts(t)}) for t in (b"ab", b"\xff", b"c")]
-    good, bad, other = answer_each(TRITON, requests, Preprocessor(TRITON, Letters()))
-    assert good.error is None
-    assert other.error is None
+    requests = [Request({"text": texts(t)}) for t in (b"ab", b"\xff", b"c")]
+    preprocess = Preprocessor(TRITON, CODEC, can_align=True)
+    for request in requests:
+        answer(TRITON, request, preprocess)
+    good, bad, other = requests
+    assert good.sent[0][0].error is None
+    assert other.sent[0][0].error is None
     assert bad.error.code == "invalid"
     assert "text 1 of 1 is not valid UTF-8 at byte 0 (0xff)" in bad.error.message
 
@@ -100,10 +105,10 @@ def test_an_unforeseen_error_is_an_answer_too() -> None:
     def fail(request: Any) -> Any:
         raise KeyError("oops")
 
-    requests: Any = [Request({})]
-    (answer,) = answer_each(TRITON, requests, fail)
-    assert answer.error.message == "internal error: KeyError: 'oops'"
-    assert answer.error.code == "internal"
+    request = Request({})
+    answer(TRITON, request, fail)
+    assert request.error.message == "internal error: KeyError: 'oops'"
+    assert request.error.code == "internal"
 
 
 @pytest.mark.parametrize(
@@ -111,7 +116,7 @@ def test_an_unforeseen_error_is_an_answer_too() -> None:
     [
         (texts(), "holds no text"),
         (texts(*[b"a"] * 1025), "1,025 texts; the limit is 1,024"),
-        (texts(b"a", b"x" * 20_001), "text 2 of 2 has 20,001 characters; the limit is 20,000"),
+        (texts(b"a", b"x" * (1 << 20)), "1,048,577 characters; the limit is 1,048,576"),
     ],
 )
 def test_limits_of_texts(array: Any, message: str) -> None:
@@ -120,30 +125,7 @@ def test_limits_of_texts(array: Any, message: str) -> None:
 
 
 def test_the_limit_counts_characters_not_bytes() -> None:
-    assert texts_of(texts("ß".encode() * 20_000)) == ["ß" * 20_000]
-
-
-def test_options_come_from_inputs_and_parameters() -> None:
-    request = Request(
-        {"length_penalty": np.array([0.6], dtype=np.float32)},
-        {"beam_size": 2, "sequence_id": 0, "triton_x": True, "priority": 1},
-    )
-    # FP32 has no 0.6; the search must see the same 0.6 as by default.
-    assert options_of(TRITON, request) == DecodingOptions(beam_size=2, length_penalty=0.6)
-
-
-@pytest.mark.parametrize(
-    ("inputs", "parameters", "message"),
-    [
-        ({}, {"beam": 2}, "unknown option 'beam'; known options: beam_size"),
-        ({"n_best": [2]}, {"n_best": 2}, "n_best is given twice"),
-        ({"n_best": [1, 2]}, {}, "n_best must be one value, not 2"),
-        ({}, {"beam_size": "4"}, "beam_size must be an integer"),
-    ],
-)
-def test_wrong_options(inputs: Any, parameters: Any, message: str) -> None:
-    with pytest.raises(RequestError, match=message):
-        options_of(TRITON, Request(inputs, parameters))
+    assert texts_of(texts("ß".encode() * (1 << 20))) == ["ß" * (1 << 20)]
 
 
 def test_translator_gives_n_best_entries_a_sentence() -> None:
@@ -151,7 +133,7 @@ def test_translator_gives_n_best_entries_a_sentence() -> None:
         {
             "ids": [7, 8, 1],
             "lengths": [3, 0],
-            **option_arrays(DecodingOptions(2, 0, 2)),
+            "decoding": Decoding(DecodingOptions(2, 0, 2)).array(),
         }
     )
     assert translate(request) == [Outcome.OK]
@@ -161,6 +143,20 @@ def test_translator_gives_n_best_entries_a_sentence() -> None:
     assert answer.arrays["hypothesis_lengths"].tolist() == [2, 2, 0, 0]
     assert answer.arrays["hypothesis_ids"].tolist() == [8, 7, 8, 7]
     assert answer.arrays["score"].dtype == np.float32
+    finding = Finding.of(answer.arrays.__getitem__, 2)
+    assert [[h.ids for h in found] for found in finding.hypotheses] == [[(8, 7)] * 2, [()] * 2]
+    assert finding.hypotheses[0][0].token_scores == (-0.5, -0.5)
+    assert finding.attention == []
+
+
+def test_translator_gives_attention_and_takes_prefixes() -> None:
+    decoding = Decoding(DecodingOptions(), {1: (5,)}, align=True)
+    request = sentences([7, 8, 1], [9, 1])
+    request.arrays["decoding"] = decoding.array()
+    assert translate(request) == [Outcome.OK]
+    finding = Finding.of(request.sent[0][0].arrays.__getitem__, 2)
+    assert [found[0].ids for found in finding.hypotheses] == [(8, 7), (5, 9)]
+    assert [matrix.tolist() for matrix in finding.attention] == [[[3] * 3] * 2, [[2] * 2] * 2]
 
 
 @pytest.mark.parametrize(
@@ -198,27 +194,6 @@ def test_every_end_of_a_future_is_an_answer(
     request = sentences([7, 1])
     assert translate(request, SimpleNamespace(submit=lambda *_: future)) == [outcome]
     assert (request.error.code, request.error.message) == (code, message)
-
-
-@pytest.mark.parametrize(
-    ("timeout", "parameters", "seconds"),
-    [(0, {}, None), (1_500_000, {}, 1.5), (0, {"timeout": 250_000}, 0.25)],
-)
-def test_a_client_may_give_a_timeout(timeout: int, parameters: Any, seconds: float | None) -> None:
-    assert seconds_of(sentences([7, 1], parameters=parameters, timeout=timeout)) == seconds
-
-
-@pytest.mark.parametrize("value", [0, -1, "1", 1.5, True])
-def test_a_timeout_that_is_none_is_an_error(value: Any) -> None:
-    request = sentences([7, 1], parameters={"timeout": value})
-    assert translate(request) == [Outcome.INVALID]
-    assert "timeout must be a positive number of microseconds" in request.error.message
-
-
-def test_postprocess_gives_utf8() -> None:
-    request = Request({"hypothesis_ids": [7, 133], "hypothesis_lengths": [2, 0]})
-    arrays = Postprocessor(TRITON, Letters(), vocab_size=200)(request)
-    assert arrays["translation"].tolist() == ["aß".encode(), b""]
 
 
 @given(st.lists(st.lists(st.integers(0, 2**31 - 1), max_size=4), max_size=5))

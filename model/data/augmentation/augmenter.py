@@ -27,6 +27,7 @@ class Augmenter:
         if config.symbols and not symbols:
             raise ConfigError("augmentation.symbols needs vocabulary.placeholders, which is 0")
         self._corpus, self._config, self._symbols, self._seed = corpus, config, symbols, seed
+        self._style = noise.usual_quotes(corpus.target)
         self._anchors = Anchors.learn(corpus) if config.symbols else None
 
     def corpus(self, epoch: int) -> Corpus:
@@ -47,8 +48,8 @@ class Augmenter:
             pair = noise.without_ending(*pair)
         if self._anchors and draw.random() < config.symbols:
             pair = plant(*pair, self._anchors, self._symbols, draw)
-        if draw.random() < config.capitals:
-            pair = noise.capitals(*pair)
-        elif draw.random() < config.lowercase:
+        if draw.random() < config.quoted:
+            pair = noise.quoted(*pair, self._style, draw)
+        if draw.random() < config.lowercase:
             pair = noise.lowercase(*pair)
         return pair

@@ -15,18 +15,18 @@ class AugmentationConfig:
         symbols: words that translate each other become a reserved symbol on both sides, or
             symbols are added to both: so the model learns to copy what stands for a placeholder.
         numbers: numbers that both sides share become others.
-        capitals: both sides in capitals.
         lowercase: the source without capitals; the target stays.
         endings: both sides without their final mark.
         quotes: the source's quotation marks become those of another style; the target's stay.
+        quoted: both sides in quotation marks, each in a style of its own.
     """
 
     symbols: float = 0.0
     numbers: float = 0.0
-    capitals: float = 0.0
     lowercase: float = 0.0
     endings: float = 0.0
     quotes: float = 0.0
+    quoted: float = 0.0
 
     def __post_init__(self) -> None:
         for name, share in dataclasses.asdict(self).items():

@@ -9,20 +9,25 @@ import triton_python_backend_utils as pb_utils
 
 from serving.bundle import Bundle
 from serving.text import VOCABULARY
-from serving.triton.answers import answer_each
+from serving.triton.deferring import Deferring
 from serving.triton.postprocess import Postprocessor
 from serving.triton.settings import BUNDLE, bundle_path, model_settings
 
 
 class TritonPythonModel:
-    """Ids of hypotheses -> texts."""
+    """Ids of hypotheses, and the documents around them -> texts."""
 
     def initialize(self, args: Mapping[str, str]) -> None:
         """Load the vocabulary of the bundle."""
         settings = model_settings(args, known=(BUNDLE,))
         bundle = Bundle.open(bundle_path(args, settings), only=(VOCABULARY,))
-        self._postprocess = Postprocessor(pb_utils, bundle.text_processor(), bundle.spec.vocab_size)
+        postprocess = Postprocessor(pb_utils, bundle.text_processor(), bundle.confidence())
+        self._deferring = Deferring(pb_utils, args["model_name"], postprocess, postprocess.is_large)
 
-    def execute(self, requests: list[Any]) -> list[Any]:
-        """Answer each request."""
-        return answer_each(pb_utils, requests, self._postprocess)
+    def execute(self, requests: list[Any]) -> None:
+        """Answer each request, a large one later."""
+        self._deferring.execute(requests)
+
+    def finalize(self) -> None:
+        """Finish what was accepted."""
+        self._deferring.close()

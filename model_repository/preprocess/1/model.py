@@ -7,22 +7,28 @@ from typing import Any
 
 import triton_python_backend_utils as pb_utils
 
-from serving.bundle import Bundle
+from serving.bundle import ALIGNER, Bundle
 from serving.text import VOCABULARY
-from serving.triton.answers import answer_each
+from serving.triton.deferring import Deferring
 from serving.triton.preprocess import Preprocessor
 from serving.triton.settings import BUNDLE, bundle_path, model_settings
 
 
 class TritonPythonModel:
-    """Texts and options -> flat ids and resolved options."""
+    """Texts and options -> ids of sentences, and the documents around them."""
 
     def initialize(self, args: Mapping[str, str]) -> None:
         """Load the vocabulary of the bundle."""
         settings = model_settings(args, known=(BUNDLE,))
         bundle = Bundle.open(bundle_path(args, settings), only=(VOCABULARY,))
-        self._preprocess = Preprocessor(pb_utils, bundle.text_processor())
+        codec, can_align = bundle.text_processor(), ALIGNER in bundle.checksums
+        preprocess = Preprocessor(pb_utils, codec, can_align)
+        self._deferring = Deferring(pb_utils, args["model_name"], preprocess, preprocess.is_large)
 
-    def execute(self, requests: list[Any]) -> list[Any]:
-        """Answer each request."""
-        return answer_each(pb_utils, requests, self._preprocess)
+    def execute(self, requests: list[Any]) -> None:
+        """Answer each request, a large one later."""
+        self._deferring.execute(requests)
+
+    def finalize(self) -> None:
+        """Finish what was accepted."""
+        self._deferring.close()

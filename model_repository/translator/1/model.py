@@ -9,6 +9,7 @@ import triton_python_backend_utils as pb_utils
 
 from serving.bundle import Bundle
 from serving.scheduler import DEFAULT_ROWS, DEFAULT_TOKENS, Scheduler
+from serving.triton.aligning import Aligning
 from serving.triton.engines import chosen_engine
 from serving.triton.service import Limits, TranslatorService
 from serving.triton.settings import (
@@ -34,13 +35,15 @@ class TritonPythonModel:
         """Load the engine of the bundle and start its scheduler."""
         settings = model_settings(args, known=KNOWN)
         bundle = Bundle.open(bundle_path(args, settings))
-        engine, workers = chosen_engine(pb_utils, bundle, settings, instance_gpu(args))
+        engine, workers, share = chosen_engine(pb_utils, bundle, settings, instance_gpu(args))
         rows = positive_setting(settings, ROWS, default=DEFAULT_ROWS)
         tokens = positive_setting(settings, TOKENS, default=DEFAULT_TOKENS)
         limits = Limits.of(settings)
-        scheduler = Scheduler(engine, rows, tokens, workers, limits.queue)
+        symbols = frozenset(bundle.text_processor().symbol_ids)
+        scheduler = Scheduler(engine, rows, tokens, workers, limits.queue, symbols, share)
+        aligning = Aligning(bundle.aligner)
         self._service = TranslatorService(
-            pb_utils, scheduler, bundle.spec.vocab_size, limits, args["model_name"]
+            pb_utils, scheduler, aligning, bundle.spec.vocab_size, limits, args["model_name"]
         )
 
     def execute(self, requests: list[Any]) -> None:

@@ -1,0 +1,1 @@
+"""A long text at a server: when its first sentence comes, and what becomes of other clients."""

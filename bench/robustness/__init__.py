@@ -1,0 +1,1 @@
+"""What becomes of translations when text is as people write it."""

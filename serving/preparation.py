@@ -1,0 +1,78 @@
+"""Texts of a request as sentences for the search, and what is needed to put them together."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+
+from serving.decoding import decoding_of
+from serving.documents.document import Document
+from serving.documents.wishes import Wishes
+from serving.errors import RequestError
+from serving.options import MAX_SOURCE_TOKENS, DecodingOptions
+from serving.request_options import Options
+from serving.text import TextProcessor
+
+
+@dataclasses.dataclass(frozen=True)
+class Prepared:
+    """A request's texts, ready to be translated.
+
+    Attributes:
+        documents: one a text.
+        sentences: ids of the segments of all documents, one document after the other.
+        prefixes: ids that the translation of a sentence begins with, by its place in `sentences`.
+        decoding: how to search.
+        align: whether attention between source and translation is needed.
+    """
+
+    documents: list[Document]
+    sentences: list[list[int]]
+    prefixes: dict[int, tuple[int, ...]]
+    decoding: DecodingOptions
+    align: bool
+
+
+def prepare(
+    texts: Sequence[str], options: Options, codec: TextProcessor, can_align: bool
+) -> Prepared:
+    """Cut texts into sentences and tokenise them.
+
+    Args:
+        texts: of a request.
+        options: of all of them.
+        codec: the vocabulary.
+        can_align: whether the model can tell which words come from each other. Without, tags
+            are put back by proportion.
+
+    Raises:
+        RequestError: alignments are asked for and cannot be had, or options contradict each other.
+    """
+    wants_links = "alignments" in (options.return_ or ())
+    if wants_links and not can_align:
+        raise RequestError("this model was exported without what alignments need (aligner.onnx)")
+    wishes = wishes_of(options)
+    documents = [Document.parse(text, wishes, codec, MAX_SOURCE_TOKENS) for text in texts]
+    sentences = [codec.encode(s) for document in documents for s in document.segments]
+    beginning = tuple(codec.encode(options.prefix or "")[:-1])
+    firsts = (place for place, document in _firsts(documents) if beginning and document.parts)
+    return Prepared(
+        documents,
+        sentences,
+        dict.fromkeys(firsts, beginning),
+        decoding_of(options, codec).seeded(),
+        wants_links or (can_align and any(document.needs_links for document in documents)),
+    )
+
+
+def wishes_of(options: Options) -> Wishes:
+    """What documents are told."""
+    protect, glossary = options.protect or (), options.glossary or {}
+    return Wishes(options.format or "text", tuple(protect), dict(glossary))
+
+
+def _firsts(documents: Sequence[Document]) -> Iterator[tuple[int, Document]]:
+    place = 0
+    for document in documents:
+        yield place, document
+        place += len(document.parts)

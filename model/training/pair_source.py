@@ -13,7 +13,7 @@ from model.data.batches import Pairs
 from model.data.corpus import Corpus
 from model.data.prepared import MANIFEST, PreparedFolder
 from model.data.tokenised import sample, tokenise
-from model.data.vocabulary import VocabularyConfig, placeholder, train_vocabulary
+from model.data.vocabulary import VocabularyConfig, train_vocabulary
 from model.training.config import PreparedPairs, TrainingConfig
 from serving.atomic import copy_file
 from serving.errors import ConfigError
@@ -65,10 +65,8 @@ class TextSource:
 
     @functools.cache  # noqa: B019 - one source and one vocabulary a process
     def _augmenter(self, text: TextProcessor) -> Augmenter:
-        known = text.piece_ids()
-        names = map(placeholder, range(self._config.vocabulary.placeholders))
-        symbols = [name for name in names if name in known]
-        return Augmenter(self._corpus, self._config.augmentation, symbols, self._config.seed)
+        config = self._config
+        return Augmenter(self._corpus, config.augmentation, text.symbols, config.seed)
 
 
 class PreparedSource:

@@ -19,13 +19,13 @@ def without_edges(block: Block, stretch: Stretch) -> Stretch:
         return stretch
     text, masks = block.text, list(stretch.masks)
     start, end = stretch.start, stretch.end
-    while masks and masks[0].target is None and _silent(text, start, masks[0].start):
+    while masks and masks[0].target is None and silent(text, start, masks[0].start):
         found = _AFTER.match(text, masks[0].end, end)
         if not found:
             break
         start = found.end()
         masks.pop(0)
-    while masks and masks[-1].target is None and _silent(text, masks[-1].end, end):
+    while masks and masks[-1].target is None and silent(text, masks[-1].end, end):
         before = text[start : masks[-1].start]
         found = (_SPACE if text[masks[-1].start] in "([" else _BEFORE).search(before)
         if not found:
@@ -35,5 +35,6 @@ def without_edges(block: Block, stretch: Stretch) -> Stretch:
     return dataclasses.replace(stretch, start=start, end=end, masks=masks)
 
 
-def _silent(text: str, start: int, end: int) -> bool:
+def silent(text: str, start: int, end: int) -> bool:
+    """Whether there is no letter and no figure between two places."""
     return not any(map(str.isalnum, text[start:end]))

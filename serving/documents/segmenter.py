@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from serving.documents.block import Block
 from serving.documents.building import WORDS, SegmentBuilder
 from serving.documents.cutting import Unit, cut
-from serving.documents.edges import without_edges
+from serving.documents.edges import silent, without_edges
 from serving.documents.masks import Mask, Stretch
 from serving.documents.segment import Segment
 from serving.documents.spelling import Spelling
@@ -77,7 +77,7 @@ class Segmenter:
         return not all(self._is_silent(start, end) for start, end in self._gaps(stretch))
 
     def _is_silent(self, start: int, end: int) -> bool:
-        return not any(map(str.isalnum, self._block.text[start:end]))
+        return silent(self._block.text, start, end)
 
     # Symbols
 

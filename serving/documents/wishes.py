@@ -9,11 +9,10 @@ from typing import Any
 import re2
 
 from serving.errors import RequestError
+from serving.options import MOST_ENTRIES, TEXT_FORMATS
 from serving.text import normalise
 
-FORMATS = ("text", "html")
-MAX_PROTECTED = 100
-MAX_GLOSSARY = 1000
+MAX_PROTECTED, MAX_GLOSSARY = MOST_ENTRIES["protect"], MOST_ENTRIES["glossary"]
 MAX_TERM = 200
 """Characters of a term or of a regular expression."""
 
@@ -36,7 +35,7 @@ class Wishes:
     glossary: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.format not in FORMATS:
+        if self.format not in TEXT_FORMATS:
             raise RequestError(f'format must be "text" or "html", not {self.format!r}')
         protect, glossary = self.protect, self.glossary
         if isinstance(protect, str) or not isinstance(protect, Sequence):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from serving.triton.answers import Arrays, answer
 from serving.triton.interface import Request, Requests, Triton
-from serving.triton.metrics import OPEN_REQUESTS, OPEN_REQUESTS_MEANING, Metrics
+from serving.triton.open_count import OpenCount
 
 THREADS = 2
 """Large requests side by side; they share Python's lock with the small ones."""
@@ -34,10 +33,7 @@ class Deferring:
             is_large: whether that takes more than a moment.
         """
         self._triton, self._handle, self._is_large = triton, handle, is_large
-        self._metrics = Metrics(triton, model)
-        # The launcher goes by it: Triton never answers what a dead process had put off.
-        self._metrics.gauge(OPEN_REQUESTS, OPEN_REQUESTS_MEANING)
-        self._open, self._lock = 0, threading.Lock()
+        self._open = OpenCount(triton, model)
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="dragoman-large")
 
     def execute(self, requests: Requests) -> None:
@@ -47,14 +43,9 @@ class Deferring:
             if not self._is_large(request):
                 reply()
                 continue
-            self._count(1)
-            self._pool.submit(reply).add_done_callback(lambda _: self._count(-1))
+            self._open.add(1)
+            self._pool.submit(reply).add_done_callback(lambda _: self._open.add(-1))
 
     def close(self) -> None:
         """Finish what was accepted."""
         self._pool.shutdown()
-
-    def _count(self, change: int) -> None:
-        with self._lock:
-            self._open += change
-            self._metrics.set(OPEN_REQUESTS, self._open)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +15,7 @@ from serving.triton.answers import failure
 from serving.triton.asking import Asker
 from serving.triton.inputs import required_input, texts_of
 from serving.triton.interface import Request, ResponseSender, Triton
-from serving.triton.metrics import OPEN_REQUESTS, OPEN_REQUESTS_MEANING, Metrics
+from serving.triton.open_count import OpenCount
 from serving.triton.options import options_of, seconds_of
 from serving.triton.stream import Stream
 
@@ -47,9 +46,7 @@ class StreamService:
         """
         self._triton, self._codec, self._can_align = triton, codec, can_align
         self._ask = Asker(triton, translator)
-        self._metrics = Metrics(triton, model)
-        self._metrics.gauge(OPEN_REQUESTS, OPEN_REQUESTS_MEANING)
-        self._open, self._lock = 0, threading.Lock()
+        self._open = OpenCount(triton, model)
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="dragoman-stream")
         # Threads of their own: a translator that is stuck keeps nobody from being answered here.
         self._beginning = ThreadPoolExecutor(BEGINNING_THREADS, thread_name_prefix="dragoman-text")
@@ -58,18 +55,18 @@ class StreamService:
         """Begin a stream and return at once."""
         # The launcher's question is no client's: nobody would miss the answer to it.
         change = 0 if request.request_id() == PING_ID else 1
-        self._count(change)
+        self._open.add(change)
         self._beginning.submit(self._begin, request, request.get_response_sender(), change)
 
     def close(self) -> None:
         """Finish what was accepted."""
-        while self._open:
+        while self._open.value:
             time.sleep(0.01)
         self._beginning.shutdown()
         self._pool.shutdown()
 
     def _begin(self, request: Request, sender: ResponseSender, counted: int) -> None:
-        ended = partial(self._count, -counted)
+        ended = partial(self._open.add, -counted)
         try:
             stream = self._stream(request, sender, ended)
         except Exception as error:
@@ -103,8 +100,3 @@ class StreamService:
     def _translate(self, stream: Stream, place: int) -> None:
         stream.translate(place, self._ask)
         self._go_on(stream)
-
-    def _count(self, change: int) -> None:
-        with self._lock:
-            self._open += change
-            self._metrics.set(OPEN_REQUESTS, self._open)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,11 +9,7 @@ from hypothesis import strategies as st
 from serving.documents.capitals import lowered
 from serving.documents.document import Document, Translated
 from serving.documents.wishes import Wishes
-from serving.text import VOCABULARY, TextProcessor
-
-CODEC = TextProcessor.load(
-    Path(__file__).resolve().parents[2] / "model_repository/translator/1" / VOCABULARY
-)
+from tests.unit.made_up_documents import SHIPPED as CODEC
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,16 +13,13 @@ import pytest
 
 from serving.batch import Hypothesis
 from serving.ping import PING_ID
-from serving.text import VOCABULARY, TextProcessor
 from serving.triton.finding import Finding
 from serving.triton.ragged import split
 from serving.triton.stream import WINDOW
 from serving.triton.stream_service import StreamService
 from tests.unit.fake_triton import Error, Request, fake_triton
+from tests.unit.made_up_documents import SHIPPED as CODEC
 
-CODEC = TextProcessor.load(
-    Path(__file__).resolve().parents[2] / "model_repository/translator/1" / VOCABULARY
-)
 MANY = "".join(f"This is number {n}.\n\n" for n in range(40))
 
 
@@ -188,7 +184,7 @@ def test_a_deadline_ends_the_stream(streaming: Streaming) -> None:
 
 def test_the_launchers_question_is_answered_and_not_counted(streaming: Streaming) -> None:
     counts: list[float] = []
-    sent = streaming.service._count
-    streaming.service._count = lambda change: (sent(change), counts.append(streaming.open))[0]  # type: ignore[method-assign, func-returns-value]
+    sent = streaming.service._open.add
+    streaming.service._open.add = lambda change: (sent(change), counts.append(streaming.open))[0]  # type: ignore[method-assign, func-returns-value]
     assert whole(parts(streaming.run("", name=PING_ID))) == ""
     assert set(counts) == {0.0}

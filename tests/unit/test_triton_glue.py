@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,7 +22,6 @@ from serving.errors import (
     RequestError,
 )
 from serving.options import DecodingOptions
-from serving.text import VOCABULARY, TextProcessor
 from serving.triton.aligning import Aligning
 from serving.triton.answers import answer
 from serving.triton.decoding import Decoding
@@ -36,12 +34,9 @@ from serving.triton.ragged import flatten, split
 from serving.triton.settings import bundle_path, model_settings, positive_setting
 from serving.triton.translate import Translator
 from tests.unit.fake_triton import Request, fake_triton, sentences
+from tests.unit.made_up_documents import SHIPPED as CODEC
 
 TRITON = fake_triton()
-
-
-BUNDLE = Path(__file__).resolve().parents[2] / "model_repository/translator/1"
-CODEC = TextProcessor.load(BUNDLE / VOCABULARY)
 
 
 class Backwards:

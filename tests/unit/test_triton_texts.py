@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,19 +12,15 @@ from serving.batch import Hypothesis
 from serving.errors import (
     RequestError,
 )
-from serving.text import VOCABULARY, TextProcessor
 from serving.triton.decoding import Decoding
 from serving.triton.finding import Finding
 from serving.triton.postprocess import Postprocessor
 from serving.triton.preprocess import Preprocessor
 from serving.triton.ragged import flatten, split
 from tests.unit.fake_triton import Request, fake_triton
+from tests.unit.made_up_documents import SHIPPED as CODEC
 
 TRITON = fake_triton()
-
-
-BUNDLE = Path(__file__).resolve().parents[2] / "model_repository/translator/1"
-CODEC = TextProcessor.load(BUNDLE / VOCABULARY)
 
 
 def texts(*values: bytes) -> Any:

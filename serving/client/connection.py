@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import grpc
@@ -26,10 +27,14 @@ class Connection:
         self._channel = grpc.insecure_channel(address, options=CHANNEL_OPTIONS)
         self._stub = service_pb2_grpc.GRPCInferenceServiceStub(self._channel)
         self._closed = threading.Event()
+        # Calls begin in a thread of their own, which Ctrl-C does not interrupt: a channel that was
+        # interrupted before it began to watch its first call waits for that call without end.
+        self._beginner = ThreadPoolExecutor(1, thread_name_prefix="calls")
 
     def close(self) -> None:
         """End every call with a ClosedError."""
         self._closed.set()
+        self._beginner.shutdown()
         self._channel.close()
 
     def start(self, method: str, request: Any, seconds: float) -> Any:
@@ -82,6 +87,17 @@ class Connection:
     def _begin(self, method: Any, request: Any, **arguments: Any) -> Any:
         self.rest(0)
         try:
-            return method(request, **arguments)
-        except ValueError:  # another thread has closed the channel just now
+            begun = self._beginner.submit(method, request, **arguments)
+        except RuntimeError:  # another thread has closed the connection just now
             raise ClosedError(f"{self.address}: the client was closed") from None
+        try:
+            return begun.result()
+        except BaseException:
+            begun.add_done_callback(_give_up)
+            raise
+
+
+def _give_up(begun: Future[Any]) -> None:
+    """Cancel the call that nobody waits for any more."""
+    if not begun.cancelled() and begun.exception() is None:
+        begun.result().cancel()

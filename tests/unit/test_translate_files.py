@@ -186,7 +186,10 @@ def test_a_glossary_may_be_json(tmp_path: Path) -> None:
     assert read_glossary(path) == {"a": "b"}
 
 
-def test_ctrl_c_ends_a_command_that_waits(triton: TritonDouble, tmp_path: Path) -> None:
+@pytest.mark.parametrize("groups", [1, 2, 7])  # of the 7 that the lines make
+def test_ctrl_c_ends_a_command_that_sends_and_waits(
+    triton: TritonDouble, tmp_path: Path, groups: int
+) -> None:
     triton.script = [triton.waits] * 16
     source, target = tmp_path / "a.txt", tmp_path / "b.txt"
     source.write_text("one\n" * 100)
@@ -196,8 +199,8 @@ def test_ctrl_c_ends_a_command_that_waits(triton: TritonDouble, tmp_path: Path) 
             [*command, "--server", address, "--output", str(target)], stderr=subprocess.PIPE
         )
         until = time.monotonic() + 30
-        while len(triton.asked) < 7 and time.monotonic() < until:  # all groups of 16
-            time.sleep(0.01)
+        while len(triton.asked) < groups and time.monotonic() < until:
+            time.sleep(0.001)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
         assert triton.cancelled.wait(5)

@@ -85,8 +85,17 @@ def begin_with(model: TranslationModel, folder: Path) -> None:
     Raises:
         DragomanError: there is no readable checkpoint, or it is of a model of other sizes.
     """
+    fill(model, load_weights(folder), folder)
+
+
+def fill(model: TranslationModel, weights: dict[str, Tensor], folder: Path) -> None:
+    """Give a model these weights, which come from a folder.
+
+    Raises:
+        DragomanError: they are of a model of other sizes.
+    """
     try:
-        model.load_state_dict(load_weights(folder))
+        model.load_state_dict(weights)
     except RuntimeError as error:
         raise DragomanError(f"the weights of {folder} do not fit the model: {error}") from error
 

@@ -29,12 +29,15 @@ class VocabularyConfig:
         dropout: probability of leaving out a BPE merge in training (Provilkov et al. 2020).
         placeholders: reserved symbols, [0] to [n-1] in white square brackets, which later
             stand for what must not be translated.
+        required: characters that become pieces however rare they are: a small corpus may lack
+            some that every other text has. What is no piece is spelled in bytes.
     """
 
     size: int = 8000
     type: str = "bpe"
     dropout: float = 0.0
     placeholders: int = 20
+    required: str = ""
 
     def __post_init__(self) -> None:
         if self.type not in TYPES:
@@ -76,6 +79,7 @@ def learn_pieces(lines: Iterable[str], config: VocabularyConfig, path: Path) -> 
             normalization_rule_name="identity" if split else "nfkc",
             byte_fallback=not split,
             character_coverage=1.0 if split else 0.9999,
+            required_chars=normalise(config.required).replace(" ", ""),
             user_defined_symbols=[placeholder(i) for i in range(config.placeholders)],
             pad_id=0,
             bos_id=1,

@@ -116,6 +116,8 @@ class TrainingConfig:
         validation_set: pairs to validate on.
         initial: a checkpoint whose weights and vocabulary the run begins with; null draws new
             ones.
+        initial_vocabulary: false learns a new vocabulary all the same; pieces that the
+            checkpoint has, too, begin with its embeddings.
         seed: of weights, order and dropout.
         threads: CPU threads a process; null for one a core.
         device: `auto` takes a GPU if there is one.
@@ -125,6 +127,7 @@ class TrainingConfig:
     train: PairFiles | PreparedPairs
     validation_set: PairFiles
     initial: Path | None = None
+    initial_vocabulary: bool = True
     seed: int = 1
     threads: int | None = None
     device: Literal["auto", "cpu", "cuda"] = "auto"

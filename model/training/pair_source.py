@@ -46,7 +46,7 @@ class TextSource:
         path, vocabulary = folder / VOCABULARY, self._config.vocabulary
         if path.exists():
             return
-        if self._config.initial:
+        if self._config.initial and self._config.initial_vocabulary:
             copy_file(self._config.initial / VOCABULARY, path)
             return
         log.info("learning %d pieces from %d pairs", vocabulary.size, len(self._corpus))

@@ -18,6 +18,7 @@ from model.data.group import Group
 from model.training.config import TrainingConfig, check_resumable
 from model.training.data import TrainingData
 from model.training.distributed import World
+from model.training.initial import begin_with_pieces
 from model.training.learner import Learner
 from model.training.pair_source import with_prepared_size
 from model.training.progress import Reporter
@@ -48,7 +49,10 @@ class Trainer:
             use_fused_attention(model)
         self._learner = Learner(model, config.optimisation, config.seed, world)
         if config.initial and not self._folder.steps():
-            begin_with(model, config.initial)
+            if config.initial_vocabulary:
+                begin_with(model, config.initial)
+            else:
+                begin_with_pieces(model, config.initial, self._data.text)
         self._now = self._folder.restore(self._learner)
 
     @property

@@ -14,6 +14,7 @@ import pytest
 import safetensors.torch
 import torch
 
+from serving.text import VOCABULARY, TextProcessor
 from tests.unit.made_up_text import write_made_up
 
 STEPS = 12
@@ -137,4 +138,26 @@ def test_a_run_begins_with_a_checkpoint_and_augments_anew(
     ).read_bytes()
     before = safetensors.torch.load_file(uninterrupted / "averaged" / "model.safetensors")
     for name, tensor in safetensors.torch.load_file(run / "averaged" / "model.safetensors").items():
+        torch.testing.assert_close(tensor, before[name], rtol=0, atol=1e-6, msg=name)
+
+
+def test_another_vocabulary_keeps_the_embeddings_of_pieces_that_both_have(
+    tmp_path: Path, uninterrupted: Path
+) -> None:
+    config = write_config(tmp_path, "spelled", steps=2)
+    text = config.read_text().replace("peak_rate: 0.01", "peak_rate: 1.0e-9")
+    text = text.replace("size: 360", 'size: 380, required: "(é)"')
+    more = f"initial: {uninterrupted / 'averaged'}\ninitial_vocabulary: false\n"
+    config.write_text(text + more)
+    run = finish(config)
+    folders = uninterrupted / "averaged", run / "averaged"
+    theirs, ours = (TextProcessor.load(folder / VOCABULARY).piece_ids() for folder in folders)
+    assert {"(", "é", ")"} <= set(ours) - set(theirs)
+    before, after = (safetensors.torch.load_file(f / "model.safetensors") for f in folders)
+    shared = sorted(set(ours) & set(theirs))
+    rows = [after.pop("embedding.weight")[[ours[piece] for piece in shared]]]
+    rows += [before.pop("embedding.weight")[[theirs[piece] for piece in shared]]]
+    torch.testing.assert_close(*rows, rtol=0, atol=1e-6)
+    assert len(shared) > 300
+    for name, tensor in after.items():
         torch.testing.assert_close(tensor, before[name], rtol=0, atol=1e-6, msg=name)

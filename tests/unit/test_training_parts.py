@@ -137,6 +137,13 @@ def test_placeholders_are_single_tokens(text: TextProcessor) -> None:
         assert text.decode(ids) == f"abcde {placeholder(index)} fghij"
 
 
+def test_required_characters_are_pieces(corpus: Corpus, tmp_path: Path) -> None:
+    config = VocabularyConfig(size=420, placeholders=5, required='( ) é/"&\\€')
+    learned = train_vocabulary(corpus, config, tmp_path / "v.model")
+    assert set('()é/"&\\€') <= set(learned.piece_ids())
+    assert not learned.spelling_ids & set(learned.encode('(abc) é / "&\\ 5€'.replace("5", "a")))
+
+
 def test_a_vocabulary_too_large_is_refused(corpus: Corpus, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="100000 pieces"):
         train_vocabulary(corpus, VocabularyConfig(size=100_000), tmp_path / "v.model")

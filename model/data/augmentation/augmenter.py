@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from model.data.augmentation import noise
+from model.data.augmentation import clauses, noise
 from model.data.augmentation.anchors import Anchors
 from model.data.augmentation.config import AugmentationConfig
+from model.data.augmentation.names import renamed
+from model.data.augmentation.noise import Pair
 from model.data.augmentation.symbols import plant
 from model.data.corpus import Corpus
 from serving.errors import ConfigError
@@ -28,28 +30,47 @@ class Augmenter:
             raise ConfigError("augmentation.symbols needs vocabulary.placeholders, which is 0")
         self._corpus, self._config, self._symbols, self._seed = corpus, config, symbols, seed
         self._style = noise.usual_quotes(corpus.target)
-        self._anchors = Anchors.learn(corpus) if config.symbols else None
+        self._anchors = Anchors.learn(corpus) if config.needs_anchors else None
+        self._casings = clauses.Casing(corpus.source), clauses.Casing(corpus.target)
 
     def corpus(self, epoch: int) -> Corpus:
         """The corpus as an epoch sees it: as many pairs, in the same order."""
         draw = random.Random(self._seed * 10_007 + epoch)
         lines = zip(self._corpus.source, self._corpus.target, strict=True)
-        changed = [self._changed(source, target, draw) for source, target in lines]
+        changed = [self._changed(pair, draw) for pair in lines]
         return Corpus([source for source, _ in changed], [target for _, target in changed])
 
-    def _changed(self, source: str, target: str, draw: random.Random) -> tuple[str, str]:
+    def _changed(self, pair: Pair, draw: random.Random) -> Pair:
         config = self._config
-        pair = source, target
+        if draw.random() < config.joined:
+            pair = self._joined(pair, draw)
         if draw.random() < config.numbers:
             pair = noise.renumbered(*pair, draw)
         if draw.random() < config.quotes:
             pair = noise.requoted(*pair, draw)
         if draw.random() < config.endings:
             pair = noise.without_ending(*pair)
-        if self._anchors and draw.random() < config.symbols:
-            pair = plant(*pair, self._anchors, self._symbols, draw)
+        if self._anchors:
+            pair = self._with_other_words(pair, self._anchors, draw)
         if draw.random() < config.quoted:
             pair = noise.quoted(*pair, self._style, draw)
         if draw.random() < config.lowercase:
             pair = noise.lowercase(*pair)
+        return pair
+
+    def _joined(self, pair: Pair, draw: random.Random) -> Pair:
+        place = draw.randrange(len(self._corpus))
+        other = self._corpus.source[place], self._corpus.target[place]
+        if self._anchors and draw.random() < 0.3:
+            return clauses.inserted(pair, other, self._anchors, self._casings, draw)
+        return clauses.joined(pair, other, self._casings, draw)
+
+    def _with_other_words(self, pair: Pair, anchors: Anchors, draw: random.Random) -> Pair:
+        config = self._config
+        if draw.random() < config.names:
+            pair = renamed(pair, anchors, draw)
+        if draw.random() < config.marked:
+            pair = clauses.marked(pair, anchors, self._style, draw)
+        if draw.random() < config.symbols:
+            pair = plant(pair, anchors, self._symbols, draw)
         return pair

@@ -19,6 +19,9 @@ class AugmentationConfig:
         endings: both sides without their final mark.
         quotes: the source's quotation marks become those of another style; the target's stay.
         quoted: both sides in quotation marks, each in a style of its own.
+        joined: another pair of the corpus behind or within the pair, as clauses of one sentence.
+        marked: a word and its translation in brackets, quotation marks or other marks.
+        names: names that both sides share become made-up ones, some with accents.
     """
 
     symbols: float = 0.0
@@ -27,6 +30,9 @@ class AugmentationConfig:
     endings: float = 0.0
     quotes: float = 0.0
     quoted: float = 0.0
+    joined: float = 0.0
+    marked: float = 0.0
+    names: float = 0.0
 
     def __post_init__(self) -> None:
         for name, share in dataclasses.asdict(self).items():
@@ -37,3 +43,8 @@ class AugmentationConfig:
     def any(self) -> bool:
         """Whether anything is changed."""
         return any(dataclasses.asdict(self).values())
+
+    @property
+    def needs_anchors(self) -> bool:
+        """Whether words and their translations have to be known."""
+        return bool(self.symbols or self.joined or self.marked or self.names)

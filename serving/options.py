@@ -61,6 +61,9 @@ RANGES = {
 }
 """Of every numeric option of a request."""
 
+INPUT_TYPES = {"beam_size": "INT32", "length_penalty": "FP32", "n_best": "INT32"}
+"""Triton's types of the options that are inputs; every other one is a request's parameter."""
+
 MOST_ENTRIES = {"suppress": 100, "protect": 100, "glossary": 1000}
 """How many entries an option that is a list or a mapping may have."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,16 +10,13 @@ from typing import Protocol
 import sentencepiece
 
 from serving.errors import ConfigError
-from serving.words import Span
+from serving.words import SYMBOL, Span
 
 VOCABULARY = "vocabulary.model"
 """File name of a SentencePiece model, beside a checkpoint and in a bundle."""
 
 WORD_START = "\u2581"
 """The character that SentencePiece puts for the space before a word."""
-
-SYMBOL = re.compile("\u27e6[0-9]+\u27e7")
-"""What stands for something that is not translated: a number in mathematical white brackets."""
 
 _KEPT_FORMAT_CHARACTERS = "\u200c\u200d"
 """Zero-width joiners carry meaning in emoji and in several scripts."""

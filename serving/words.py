@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,8 +11,8 @@ import numpy as np
 
 from serving.engine import Ids
 
-OPEN_SYMBOL, CLOSE_SYMBOL = "\u27e6", "\u27e7"
-"""What a reserved symbol stands between, such as the one of number 3: it is one word."""
+SYMBOL = re.compile("\u27e6[0-9]+\u27e7")
+"""What stands for something that is not translated: a number in mathematical white brackets."""
 
 _JOINTS = frozenset("'\u2019-._,:@")
 """Belong to a word when they stand inside it: don't, e-mail, 3.14, 12:30."""
@@ -53,17 +54,13 @@ def _kind(character: str) -> str:
 
 def _mark_symbols(text: str, kinds: list[str]) -> None:
     """Give the characters of each reserved symbol a kind of their own."""
-    place = text.find(OPEN_SYMBOL)
-    while place >= 0:
-        end = text.find(CLOSE_SYMBOL, place)
-        if text[place + 1 : end].isdecimal():
-            kinds[place : end + 1] = [f"symbol at {place}"] * (end + 1 - place)
-        place = text.find(OPEN_SYMBOL, place + 1)
+    for found in SYMBOL.finditer(text):
+        kinds[slice(*found.span())] = [f"symbol at {found.start()}"] * len(found.group())
 
 
 def is_symbol(word: str) -> bool:
     """Whether a word is a reserved symbol."""
-    return word[0] == OPEN_SYMBOL and word[-1] == CLOSE_SYMBOL and word[1:-1].isdecimal()
+    return SYMBOL.fullmatch(word) is not None
 
 
 def word_of_each(pieces: Sequence[Span], found: Sequence[Span]) -> Ids:

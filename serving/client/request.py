@@ -8,16 +8,13 @@ from typing import Any
 
 import numpy as np
 from tritonclient.grpc import service_pb2
-from tritonclient.utils import serialize_byte_tensor
+from tritonclient.utils import serialize_byte_tensor, triton_to_np_dtype
 
+from serving.options import INPUT_TYPES
 from serving.request_options import Options
 
 MODEL = "translate"
 STREAM_MODEL = "translate_stream"
-
-INPUTS = {"beam_size": (np.int32, "INT32"), "length_penalty": (np.float32, "FP32")}
-INPUTS["n_best"] = INPUTS["beam_size"]
-"""Options that are inputs of the models; every other one is a parameter of the request."""
 
 
 def infer_request(model: str, texts: Sequence[str], options: Options, seconds: float) -> Any:
@@ -32,9 +29,9 @@ def infer_request(model: str, texts: Sequence[str], options: Options, seconds: f
     request = service_pb2.ModelInferRequest(model_name=model)
     _add_input(request, "text", _bytes_of(texts), "BYTES")
     for name, value in options.given().items():
-        if name in INPUTS:
-            kind, type_name = INPUTS[name]
-            _add_input(request, name, np.array([value], dtype=kind), type_name)
+        if name in INPUT_TYPES:
+            kind = triton_to_np_dtype(INPUT_TYPES[name])
+            _add_input(request, name, np.array([value], dtype=kind), INPUT_TYPES[name])
         else:
             _set_parameter(request, name, value)
     request.parameters["timeout"].int64_param = max(1, int(seconds * 1e6))  # microseconds

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from serving.text import SYMBOL
+from serving.words import SYMBOL
 
 Span = tuple[int, int]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from serving.alignment import Link
 from serving.documents.segment import CAPITAL_TARGET, Masked, Segment
-from serving.text import SYMBOL
+from serving.words import SYMBOL
 
 
 class SymbolError(RuntimeError):

@@ -9,10 +9,12 @@ from typing import Any, Self
 import numpy as np
 import tritonclient.grpc.aio as grpc
 import tritonclient.http.aio as http
+from tritonclient.utils import triton_to_np_dtype
 
-from serving.client.request import INPUTS, MODEL
+from serving.client.request import MODEL
 from serving.load.failures import DifferentTranslationError
 from serving.load.requests import TextRequest
+from serving.options import INPUT_TYPES
 from serving.request_options import Options
 
 OUTPUT = "translation"
@@ -86,7 +88,8 @@ class Sender:
 def _option_inputs(triton: Any, options: Options) -> list[Any]:
     """The options as inputs of a request; `triton` is one of the `tritonclient` modules."""
     tensors = []
-    for name, (kind, type_name) in INPUTS.items():
+    for name, type_name in INPUT_TYPES.items():
         tensors.append(triton.InferInput(name, [1], type_name))
-        tensors[-1].set_data_from_numpy(np.array([getattr(options, name)], dtype=kind))
+        value = np.array([getattr(options, name)], dtype=triton_to_np_dtype(type_name))
+        tensors[-1].set_data_from_numpy(value)
     return tensors

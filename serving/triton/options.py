@@ -7,12 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from serving.errors import RequestError
+from serving.options import INPUT_TYPES
 from serving.request_options import LISTS, MAPPINGS, Options
 from serving.triton.inputs import single_value
 from serving.triton.interface import Request, Triton
-
-NUMBERS = ("beam_size", "length_penalty", "n_best")
-"""Options that have an input of their own."""
 
 OPTIONS = "options"
 """The input that holds any of them, as a JSON object."""
@@ -58,7 +56,7 @@ def seconds_of(request: Request) -> float | None:
 
 
 def _inputs(triton: Triton, request: Request) -> dict[str, Any]:
-    tensors = {name: triton.get_input_tensor_by_name(request, name) for name in NUMBERS}
+    tensors = {name: triton.get_input_tensor_by_name(request, name) for name in INPUT_TYPES}
     return {
         name: single_value(tensor.as_numpy(), name)
         for name, tensor in tensors.items()

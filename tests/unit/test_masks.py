@@ -14,7 +14,7 @@ from serving.documents.spelling import Spelling
 from serving.documents.symbols import SymbolError
 from serving.documents.wishes import Wishes
 from serving.errors import RequestError
-from serving.text import SYMBOL
+from serving.words import SYMBOL
 from tests.unit.made_up_documents import EXAMPLES, SHIPPED, documents
 
 

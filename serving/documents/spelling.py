@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 
 from serving.documents.patterns import Span
 from serving.text import TextCodec, normalise
@@ -13,6 +14,13 @@ _SIMPLER = {"‘’‚‹›": "'", "“”„«»": '"', "–": "-", "—": "-"
 so that no quotation begins in one style and ends in another."""
 
 _BETWEEN_WORDS = frozenset("/&()[];|\"'“”„«»‘’–—:")
+_SIGN, _NUMBER = "[$¢£¤¥€₹₩₽%‰§]", r"\d(?:[\d.,:'’]*\d)?"
+_AMOUNT = re.compile(
+    rf"(?<![^\W_])(?:[A-Z]{{0,3}}{_SIGN}[-+]?{_NUMBER}(?:{_SIGN}|[A-Za-z]{{0,2}})"
+    rf"|[-+]?{_NUMBER}{_SIGN})(?![^\W_])"
+)
+"""A number with its sign: a model may lose the sign, or a figure, though it can spell them."""
+
 _LOSSY = re.compile(r"<(?:font|super|sub|circle|square|fraction)>")
 
 
@@ -46,7 +54,7 @@ class Spelling:
         """Spans in a word, without white space, that must be masked.
 
         All of it from the first letter to the last where a letter is unknown; only the sign where
-        signs are unknown before, after and between ordinary words.
+        signs are unknown before, after and between ordinary words; amounts ($20, 5%) always.
         """
         spans = self._spans.get(word)
         if spans is None:
@@ -55,25 +63,30 @@ class Spelling:
 
     def is_spelled(self, text: str) -> bool:
         """Whether there is nothing to mask in a text, at the cost of one look."""
-        return self._gives_back(text.translate(self.table))
+        return self._gives_back(text.translate(self.table)) and not _AMOUNT.search(text)
 
     def _find(self, word: str) -> list[Span]:
-        if self.is_spelled(word):
-            return []
+        masked = {i for found in _AMOUNT.finditer(word) for i in range(*found.span())}
+        if not self._gives_back(word.translate(self.table)):
+            masked.update(self._unknown(word))
+        return _runs(sorted(masked))
+
+    def _unknown(self, word: str) -> Iterable[int]:
+        """Places in a word that is not given back."""
         unknown = [i for i, character in enumerate(word) if not self._knows(character)]
         letters = [i for i, character in enumerate(word) if _is_letter(character)]
         if not unknown:  # its characters one by one are known, together they are not
-            return [(0, len(word))]
+            return range(len(word))
         if not letters:
-            return _runs(unknown)
+            return unknown
         start, end = letters[0], letters[-1] + 1
         if not any(word[i].isalpha() for i in letters):  # a number with its signs
-            return [(min(start, unknown[0]), max(end, unknown[-1] + 1))]
+            return range(min(start, unknown[0]), max(end, unknown[-1] + 1))
         inside = [i for i in unknown if start <= i < end]
         if not inside or _parts_words(word[start:end], [i - start for i in inside]):
-            return _runs(unknown)
+            return unknown
         outside = [i for i in unknown if not start <= i < end]
-        return _runs(sorted({*outside, *range(start, end)}))
+        return [*outside, *range(start, end)]
 
     def _knows(self, character: str) -> bool:
         known = self._spelled.get(character)

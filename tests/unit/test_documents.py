@@ -126,10 +126,11 @@ def test_a_long_sentence_is_cut_at_the_borders_of_its_clauses() -> None:
     text = "I came home rather late; he was there, and we talked a lot: about you, and about me."
     document = Document.parse(text, Wishes(), SHIPPED, 14)
     assert document.cuts == 1
-    assert document.segments[0] == "I came home rather late⟦0⟧"  # the vocabulary has no ";"
+    assert len(document.segments) > 1
     assert all(len(SHIPPED.encode(segment)) <= 14 for segment in document.segments)
-    plenty = Document.parse(text.replace(";", ","), Wishes(), SHIPPED, 14)
-    assert all(segment[-1] in ",:." for segment in plenty.segments)
+    assert all(segment[-1] in ";,:." for segment in document.segments)
+    strange = Document.parse(text.replace(";", "↯"), Wishes(), SHIPPED, 14)
+    assert strange.segments[0] == "I came home rather late⟦0⟧"
 
 
 def test_a_long_sentence_without_clauses_is_cut_at_spaces_and_a_huge_word_anywhere() -> None:

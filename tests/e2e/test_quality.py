@@ -25,5 +25,5 @@ def test_served_translations_equal_those_in_process_and_are_good(server: Launche
     assert served == local
     scores = score(served, corpus.target)
     print(scores)
-    assert scores.bleu >= 30
-    assert scores.chrf >= 50
+    assert scores.bleu >= 33
+    assert scores.chrf >= 53

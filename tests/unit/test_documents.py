@@ -130,7 +130,7 @@ def test_a_long_sentence_is_cut_at_the_borders_of_its_clauses() -> None:
     assert all(len(SHIPPED.encode(segment)) <= 14 for segment in document.segments)
     assert all(segment[-1] in ";,:." for segment in document.segments)
     strange = Document.parse(text.replace(";", "↯"), Wishes(), SHIPPED, 14)
-    assert strange.segments[0] == "I came home rather late⟦0⟧"
+    assert strange.segments[0].startswith("I came home rather late⟦0⟧")
 
 
 def test_a_long_sentence_without_clauses_is_cut_at_spaces_and_a_huge_word_anywhere() -> None:

@@ -44,7 +44,7 @@ def fake_update(
 @pytest.fixture
 def options(tmp_path: Path) -> argparse.Namespace:
     text, shapes = tmp_path / "text", tmp_path / "shapes.json"
-    text.write_text("\n".join(read_lines(check.SENTENCES)[6:12]) + "\n")
+    text.write_text("\n".join(read_lines(check.SENTENCES)[:6]) + "\n")
     shapes.write_text(SHAPES.to_json())
     given = ["--repository", str(BUNDLE), "--text", str(text), "--shapes", str(shapes)]
     given += ["--plans", str(tmp_path / "plans"), "--throughput-sentences", "6"]

@@ -11,7 +11,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from bench.long_text.beside import Beside, Short, measure_beside, p95
-from bench.long_text.stream import StreamTimes, stream_times, text_of
+from bench.long_text.stream import StreamTimes, stream_times, texts_of
 from bench.soak.served import ServeProcess
 from serving.client import Client
 from serving.lines import read_lines
@@ -40,8 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--text", type=Path, required=True, help="lines to make texts of")
     parser.add_argument("--short", type=Path, help="lines to ask for beside (default: the same)")
     numbers = (
-        ("sentences", 50, "of the streamed text"),
-        ("repetitions", 9, "of the stream"),
+        ("sentences", 50, "of each streamed text"),
+        ("texts", 20, "that are streamed"),
         ("characters", 1_000_000, "of the long text"),
         ("clients", 4, "that ask for short texts"),
     )
@@ -70,11 +70,11 @@ def run(arguments: argparse.Namespace) -> int:
     with ServeProcess(arguments.repository, log) as served:
         with (
             Client(served.grpc) as client,
-            tqdm(total=arguments.repetitions, file=sys.stderr, disable=None) as bar,
+            tqdm(total=arguments.texts, file=sys.stderr, disable=None) as bar,
         ):
-            text = text_of(lines, arguments.sentences)
-            client.translate(text)
-            times = stream_times(client, text, arguments.repetitions, bar.update)
+            texts = texts_of(lines, arguments.sentences, arguments.texts)
+            client.translate(texts[0])
+            times = stream_times(client, texts, bar.update)
         print(_stream_report(times, arguments.sentences))
         long = _long(lines, arguments.characters)
         clients = Short(served.grpc, short, arguments.clients, arguments.rate)
@@ -100,7 +100,7 @@ def _stream_report(times: StreamTimes, sentences: int) -> str:
         for name in ("first", "all", "at_once")
     }
     return (
-        f"{machine()}\n{sentences} sentences, medians of {len(times.first)}: first after "
+        f"{machine()}\n{len(times.first)} texts of {sentences} sentences, medians: first after "
         f"{median['first']}, all after {median['all']} streamed, {median['at_once']} at once; "
         f"the first after {times.share:.3f} of the whole time"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -12,10 +13,10 @@ from serving.client import Client
 
 @dataclasses.dataclass(frozen=True)
 class StreamTimes:
-    """Seconds of one text, streamed and at once.
+    """Seconds of several texts, streamed and at once.
 
     Attributes:
-        first: until its first sentence was there, by repetition.
+        first: until its first sentence was there, by text.
         all: until the last was.
         at_once: until `translate` answered for the whole text.
     """
@@ -31,11 +32,11 @@ class StreamTimes:
 
 
 def stream_times(
-    client: Client, text: str, repetitions: int, on_done: Callable[[], object]
+    client: Client, texts: Sequence[str], on_done: Callable[[], object]
 ) -> StreamTimes:
-    """Stream a text and translate it at once, by turns."""
+    """Stream each text and translate it at once."""
     first, last, at_once = [], [], []
-    for _ in range(repetitions):
+    for text in texts:
         began = time.perf_counter()
         moments = [time.perf_counter() - began for _ in client.stream(text)]
         first.append(moments[0])
@@ -47,8 +48,15 @@ def stream_times(
     return StreamTimes(first, last, at_once)
 
 
-def text_of(lines: Sequence[str], sentences: int) -> str:
-    """A text of so many lines that are one sentence each, in paragraphs of five."""
-    chosen = [line for line in lines if line.strip()][:sentences]
-    groups = [" ".join(chosen[start : start + 5]) for start in range(0, len(chosen), 5)]
-    return "\n\n".join(groups)
+def texts_of(lines: Sequence[str], sentences: int, texts: int) -> list[str]:
+    """Texts of so many lines that are one sentence each, in paragraphs of five.
+
+    Each is of the next lines, for the length of the first sentence decides when it is there.
+    """
+    endless = itertools.cycle(line for line in lines if line.strip())
+    found = []
+    for _ in range(texts):
+        chosen = list(itertools.islice(endless, sentences))
+        groups = [" ".join(chosen[start : start + 5]) for start in range(0, len(chosen), 5)]
+        found.append("\n\n".join(groups))
+    return found

@@ -14,6 +14,7 @@ from bench.long_text.beside import Beside, Short, measure_beside, p95
 from bench.long_text.stream import StreamTimes, stream_times, texts_of
 from bench.soak.served import ServeProcess
 from serving.client import Client
+from serving.commands.repository_argument import add_repository_argument
 from serving.lines import read_lines
 from serving.machine import machine
 
@@ -30,13 +31,7 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument(
-        "repository",
-        nargs="?",
-        type=Path,
-        default=Path("model_repository"),
-        help="folder of models to serve (default: %(default)s)",
-    )
+    add_repository_argument(parser)
     parser.add_argument("--text", type=Path, required=True, help="lines to make texts of")
     parser.add_argument("--short", type=Path, help="lines to ask for beside (default: the same)")
     numbers = (

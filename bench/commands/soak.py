@@ -13,6 +13,7 @@ from bench.soak.memory import Sampler
 from bench.soak.plot import draw
 from bench.soak.report import Soak
 from bench.soak.served import ServeProcess
+from serving.commands.repository_argument import add_repository_argument
 from serving.commands.search_options import add_search_arguments, search_options
 from serving.errors import DragomanError
 from serving.lines import read_lines
@@ -48,13 +49,7 @@ took; without such a moment before, each fuller one during the soak would look l
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument(
-        "repository",
-        nargs="?",
-        type=Path,
-        default=Path("model_repository"),
-        help="folder of models to serve (default: %(default)s)",
-    )
+    add_repository_argument(parser)
     parser.add_argument(
         "--text", type=Path, required=True, help="sentences to send, one a line, plain or .gz"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from serving.commands.repository_argument import add_repository_argument
 from serving.launcher.launch import serve
 from serving.launcher.settings import (
     EXIT_TIMEOUT_SECONDS,
@@ -27,13 +28,7 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `dragoman serve`."""
-    parser.add_argument(
-        "repository",
-        nargs="?",
-        type=Path,
-        default=Path("model_repository"),
-        help="folder of models to serve (default: %(default)s)",
-    )
+    add_repository_argument(parser)
     _add_network_arguments(parser)
     _add_server_arguments(parser)
     _add_log_arguments(parser)

@@ -14,8 +14,8 @@ _SIMPLER = {"‘’‚‹›": "'", "“”„«»": '"', "–": "-", "—": "-"
 so that no quotation begins in one style and ends in another."""
 
 _BETWEEN_WORDS = frozenset("/&()[];|\"'“”„«»‘’–—:")
-_SIGN, _NUMBER = "[$¢£¤¥€₹₩₽%‰§]", r"\d(?:[\d.,:'’]*\d)?"
-_AMOUNT = re.compile(
+_SIGN, _NUMBER = "[$¢£¤¥€₹₩₽%‰§]", r"\d(?:[\d.,:'’]{0,40}\d)?"
+AMOUNT = re.compile(
     rf"(?<![^\W_])(?:[A-Z]{{0,3}}{_SIGN}[-+]?{_NUMBER}(?:{_SIGN}|[A-Za-z]{{0,2}})"
     rf"|[-+]?{_NUMBER}{_SIGN})(?![^\W_])"
 )
@@ -63,10 +63,10 @@ class Spelling:
 
     def is_spelled(self, text: str) -> bool:
         """Whether there is nothing to mask in a text, at the cost of one look."""
-        return self._gives_back(text.translate(self.table)) and not _AMOUNT.search(text)
+        return self._gives_back(text.translate(self.table)) and not AMOUNT.search(text)
 
     def _find(self, word: str) -> list[Span]:
-        masked = {i for found in _AMOUNT.finditer(word) for i in range(*found.span())}
+        masked = {i for found in AMOUNT.finditer(word) for i in range(*found.span())}
         if not self._gives_back(word.translate(self.table)):
             masked.update(self._unknown(word))
         return _runs(sorted(masked))

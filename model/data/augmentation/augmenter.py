@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Sequence
 
@@ -31,7 +32,6 @@ class Augmenter:
         self._corpus, self._config, self._symbols, self._seed = corpus, config, symbols, seed
         self._style = noise.usual_quotes(corpus.target)
         self._anchors = Anchors.learn(corpus) if config.needs_anchors else None
-        self._casings = clauses.Casing(corpus.source), clauses.Casing(corpus.target)
 
     def corpus(self, epoch: int) -> Corpus:
         """The corpus as an epoch sees it: as many pairs, in the same order."""
@@ -39,6 +39,10 @@ class Augmenter:
         lines = zip(self._corpus.source, self._corpus.target, strict=True)
         changed = [self._changed(pair, draw) for pair in lines]
         return Corpus([source for source, _ in changed], [target for _, target in changed])
+
+    @functools.cached_property
+    def _casings(self) -> tuple[clauses.Casing, clauses.Casing]:
+        return clauses.Casing(self._corpus.source), clauses.Casing(self._corpus.target)
 
     def _changed(self, pair: Pair, draw: random.Random) -> Pair:
         config = self._config

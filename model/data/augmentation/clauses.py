@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import collections
 import random
-import re
 from collections.abc import Iterable
 
 from model.data.augmentation.anchors import WORD, Anchors
-from model.data.augmentation.noise import QUOTES, Pair
+from model.data.augmentation.noise import ENDING, QUOTES, Pair
 from model.data.augmentation.replacing import Replacement, replaced, words_of
 
 # The first clause, the second, the final mark of the whole.
 BEHIND = ("{}; {}{}", "{} – {}{}", "{}: {}{}", "{} / {}{}", "{} ({}){}", "{} [{}]{}", "{}, {}{}")
 BETWEEN = (" ({})", " – {} –", " [{}]")
 MARKS = ("()", "()", "[]", "**", "__", *QUOTES, *QUOTES)
-
-_ENDING = re.compile(r"\s*([.!?…]+)$")
 
 
 class Casing:
@@ -83,8 +80,8 @@ def marked(pair: Pair, anchors: Anchors, style: str, draw: random.Random) -> Pai
 
 def _split(text: str) -> tuple[str, str]:
     """A sentence and its final mark."""
-    ending = _ENDING.search(text)
-    return (text[: ending.start()], ending.group(1)) if ending else (text, "")
+    ending = ENDING.search(text)
+    return (text[: ending.start()], ending.group().strip()) if ending else (text, "")
 
 
 def _upper(word: str) -> str:

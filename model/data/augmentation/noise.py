@@ -15,7 +15,7 @@ QUOTES = ('""', "''", "„“", "“”", "«»")
 _QUOTED = re.compile(
     "|".join(f"{marks[0]}([^{marks}]+){marks[1]}" for marks in QUOTES if marks != "''")
 )
-_ENDING = re.compile(r"\s*[.!?…。]+$")
+ENDING = re.compile(r"\s*[.!?…。]+$")
 _NUMBER = re.compile(r"(?<![\d.,])\d+(?![\d.,]*\d)")
 
 
@@ -26,7 +26,7 @@ def lowercase(source: str, target: str) -> Pair:
 
 def without_ending(source: str, target: str) -> Pair:
     """Both sides without their final mark."""
-    return _ENDING.sub("", source), _ENDING.sub("", target)
+    return ENDING.sub("", source), ENDING.sub("", target)
 
 
 def requoted(source: str, target: str, draw: random.Random) -> Pair:

@@ -29,7 +29,7 @@ def replaced(pair: Pair, replacements: Iterable[Replacement]) -> Pair:
 def stem(pair: Pair, anchor: Anchor) -> Anchor:
     """Without the genitive's ending of both sides: what replaces a word can have one, too."""
     (begin, end), (first, last) = anchor
-    ours, theirs = pair[0][begin:end], pair[1][first:last]
+    ours, theirs = words_of(pair, anchor)
     if ours.endswith(("'s", "’s")) and theirs.endswith("s"):
         return Anchor((begin, end - 2), (first, last - 1))
     return anchor

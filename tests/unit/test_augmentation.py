@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.data.augmentation import noise
+from model.data.augmentation import noise, numbers
 from model.data.augmentation.anchors import Anchors
 from model.data.augmentation.augmenter import Augmenter
 from model.data.augmentation.config import AugmentationConfig
@@ -83,7 +83,9 @@ def test_both_sides_have_the_same_symbols_once(
 
 
 def test_an_epoch_is_the_same_for_the_same_seed_and_differs_from_the_next(corpus: Corpus) -> None:
-    config = AugmentationConfig(0.5, 0.5, 0.2, 0.2, 0.2, 0.2)
+    config = AugmentationConfig(
+        symbols=0.5, numbers=0.5, lowercase=0.2, endings=0.2, quotes=0.2, quoted=0.2
+    )
     one, other = (Augmenter(corpus, config, SYMBOLS, seed=3) for _ in range(2))
     assert one.corpus(5) == other.corpus(5)
     assert one.corpus(5) != one.corpus(6)
@@ -103,10 +105,10 @@ def test_noise_changes_what_it_says() -> None:
     draw = random.Random(0)
     assert noise.without_ending("Is it?", "Ist es?") == ("Is it", "Ist es")
     assert noise.lowercase("In Rome.", "In Rom.") == ("in rome.", "In Rom.")
-    source, target = noise.renumbered("In 1995, 12 men", "1995 waren 12 Männer", draw)
-    numbers = re.findall(r"\d+", source)
-    assert sorted(numbers) == sorted(re.findall(r"\d+", target))
-    assert numbers != ["1995", "12"]
+    source, target = numbers.renumbered("In 1995, 12 men", "1995 waren 12 Männer", draw)
+    found = re.findall(r"\d+", source)
+    assert sorted(found) == sorted(re.findall(r"\d+", target))
+    assert found != ["1995", "12"]
     source, target = noise.requoted('He said "no".', "Er sagte „nein“.", draw)
     assert re.fullmatch("He said .no.[.]", source)
     assert target == "Er sagte „nein“."
@@ -117,16 +119,73 @@ def test_noise_changes_what_it_says() -> None:
 
 def test_numbers_with_points_and_commas_are_left_alone() -> None:
     pair = ("1,250.5 km in 3.5 h", "1.250,5 km in 3,5 h")
-    assert noise.renumbered(*pair, random.Random(0)) == pair
+    assert numbers.renumbered(*pair, random.Random(0)) == pair
 
 
-@pytest.mark.parametrize("name", [field.name for field in dataclasses.fields(AugmentationConfig)])
+SHARES = [f.name for f in dataclasses.fields(AugmentationConfig) if f.name != "number_words"]
+
+
+@pytest.mark.parametrize("name", SHARES)
 @pytest.mark.parametrize("share", [-0.1, 1.1])
 def test_a_share_out_of_range_is_refused(name: str, share: float) -> None:
     with pytest.raises(ConfigError, match=rf"augmentation\.{name} must be from 0 to 1"):
-        AugmentationConfig(**{name: share})
+        dataclasses.replace(AugmentationConfig(), **{name: share})  # type: ignore[arg-type]
 
 
-def test_symbols_need_a_vocabulary_that_has_them(corpus: Corpus) -> None:
-    with pytest.raises(ConfigError, match=r"vocabulary\.placeholders"):
-        Augmenter(corpus, AugmentationConfig(symbols=0.1), [], seed=0)
+@pytest.mark.parametrize("name", ["symbols", "hidden"])
+def test_symbols_need_a_vocabulary_that_has_them(corpus: Corpus, name: str) -> None:
+    config = dataclasses.replace(AugmentationConfig(), **{name: 0.1})  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=rf"{name} needs vocabulary\.placeholders"):
+        Augmenter(corpus, config, [], seed=0)
+
+
+# Numbers
+
+NUMBER_WORDS = {"two": "zwei", "three": "drei", "ten": "zehn"}
+
+
+def test_number_words_become_the_same_figures() -> None:
+    pair = ("Two men ate three eggs, three times", "Zwei Männer aßen drei Eier")
+    for seed in range(20):
+        source, target = numbers.counted(*pair, NUMBER_WORDS, random.Random(seed))
+        (figures,) = re.findall(r"\d+", source)
+        assert int(figures) >= 2
+        assert source == f"{figures} men ate three eggs, three times"
+        assert target == f"{figures} Männer aßen drei Eier"
+
+
+@given(seed=st.integers(0, 10_000))
+def test_numbers_of_the_same_figures_become_symbols(seed: int) -> None:
+    pair = (
+        "On May 24th 1,250 men (16-years-old) left at 7:30: A4",
+        "Am 24. Mai 1.250, 16, 7.30 A4",
+    )
+    source, target = numbers.hidden(*pair, SYMBOLS, random.Random(seed))
+    day, men, age, time = SYMBOL.findall(source)
+    assert source == f"On May {day}th {men} men ({age}-years-old) left at {time}: A4"
+    assert target == f"Am {day}. Mai {men}, {age}, {time} A4"
+    assert len({day, men, age, time}) == 4
+
+
+def test_symbols_that_are_there_are_kept_and_not_used_again() -> None:
+    pair = (" ".join(SYMBOLS[:19]) + " 5 7", "7 5 " + " ".join(SYMBOLS[:19]))
+    source, target = numbers.hidden(*pair, SYMBOLS, random.Random(0))
+    assert source == " ".join([*SYMBOLS, "7"])
+    assert target == " ".join(["7", SYMBOLS[19], *SYMBOLS[:19]])
+
+
+def test_pairs_with_numbers_are_repeated(corpus: Corpus) -> None:
+    pairs = Corpus([*["no number"] * 200, "ten men"], [*["keine Zahl"] * 200, "zehn Männer"])
+    config = AugmentationConfig(repeated=0.5, number_words=NUMBER_WORDS)
+    changed = Augmenter(pairs, config, SYMBOLS, seed=1).corpus(0)
+    assert 70 < changed.source.count("ten men") < 130
+    assert changed.target.count("zehn Männer") == changed.source.count("ten men")
+    with pytest.raises(ConfigError, match="no pair of the corpus has a number"):
+        Augmenter(Corpus(["a"], ["b"]), config, SYMBOLS, seed=1)
+
+
+def test_counting_needs_number_words() -> None:
+    with pytest.raises(ConfigError, match=r"needs augmentation\.number_words"):
+        AugmentationConfig(counted=0.5)
+    with pytest.raises(ConfigError, match="number_words must map words to words"):
+        AugmentationConfig(number_words={"two": 2})  # type: ignore[dict-item]

@@ -6,7 +6,7 @@ import functools
 import random
 from collections.abc import Sequence
 
-from model.data.augmentation import clauses, noise
+from model.data.augmentation import clauses, noise, numbers
 from model.data.augmentation.anchors import Anchors
 from model.data.augmentation.config import AugmentationConfig
 from model.data.augmentation.names import renamed
@@ -25,13 +25,16 @@ class Augmenter:
         """Learn from the corpus which words translate each other, if symbols are wanted.
 
         Raises:
-            ConfigError: symbols are wanted of a vocabulary that has none.
+            ConfigError: symbols are wanted of a vocabulary that has none, or pairs with numbers
+                of a corpus that has none.
         """
-        if config.symbols and not symbols:
-            raise ConfigError("augmentation.symbols needs vocabulary.placeholders, which is 0")
+        for name in ("symbols", "hidden"):
+            if getattr(config, name) and not symbols:
+                raise ConfigError(f"augmentation.{name} needs vocabulary.placeholders, which is 0")
         self._corpus, self._config, self._symbols, self._seed = corpus, config, symbols, seed
         self._style = noise.usual_quotes(corpus.target)
         self._anchors = Anchors.learn(corpus) if config.needs_anchors else None
+        self._with_number = self._places_of_numbers() if config.repeated else []
 
     def corpus(self, epoch: int) -> Corpus:
         """The corpus as an epoch sees it: as many pairs, in the same order."""
@@ -46,25 +49,41 @@ class Augmenter:
 
     def _changed(self, pair: Pair, draw: random.Random) -> Pair:
         config = self._config
+        if draw.random() < config.repeated:
+            pair = self._pair(draw.choice(self._with_number))
         if draw.random() < config.joined:
             pair = self._joined(pair, draw)
+        if draw.random() < config.counted:
+            pair = numbers.counted(*pair, config.number_words, draw)
         if draw.random() < config.numbers:
-            pair = noise.renumbered(*pair, draw)
+            pair = numbers.renumbered(*pair, draw)
         if draw.random() < config.quotes:
             pair = noise.requoted(*pair, draw)
         if draw.random() < config.endings:
             pair = noise.without_ending(*pair)
         if self._anchors:
             pair = self._with_other_words(pair, self._anchors, draw)
+        if draw.random() < config.hidden:
+            pair = numbers.hidden(*pair, self._symbols, draw)
         if draw.random() < config.quoted:
             pair = noise.quoted(*pair, self._style, draw)
         if draw.random() < config.lowercase:
             pair = noise.lowercase(*pair)
         return pair
 
+    def _pair(self, place: int) -> Pair:
+        return self._corpus.source[place], self._corpus.target[place]
+
+    def _places_of_numbers(self) -> list[int]:
+        words = self._config.number_words
+        places = range(len(self._corpus))
+        found = [place for place in places if numbers.has_number(*self._pair(place), words)]
+        if not found:
+            raise ConfigError("augmentation.repeated: no pair of the corpus has a number")
+        return found
+
     def _joined(self, pair: Pair, draw: random.Random) -> Pair:
-        place = draw.randrange(len(self._corpus))
-        other = self._corpus.source[place], self._corpus.target[place]
+        other = self._pair(draw.randrange(len(self._corpus)))
         if self._anchors and draw.random() < 0.3:
             return clauses.inserted(pair, other, self._anchors, self._casings, draw)
         return clauses.joined(pair, other, self._casings, draw)

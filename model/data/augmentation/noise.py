@@ -1,4 +1,4 @@
-"""What people do to text: no capitals, missing marks, quotation marks of any style, numbers."""
+"""What people do to text: no capitals, missing marks, quotation marks of any style."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ _QUOTED = re.compile(
     "|".join(f"{marks[0]}([^{marks}]+){marks[1]}" for marks in QUOTES if marks != "''")
 )
 ENDING = re.compile(r"\s*[.!?…。]+$")
-_NUMBER = re.compile(r"(?<![\d.,])\d+(?![\d.,]*\d)")
 
 
 def lowercase(source: str, target: str) -> Pair:
@@ -54,21 +53,3 @@ def usual_quotes(lines: Iterable[str]) -> str:
         if marks[0] in line and marks[1] in line[line.index(marks[0]) + 1 :]
     )
     return counts.most_common(1)[0][0] if counts else QUOTES[0]
-
-
-def renumbered(source: str, target: str, draw: random.Random) -> Pair:
-    """Other numbers where both sides have the same ones, each once."""
-    ours, theirs = _NUMBER.findall(source), _NUMBER.findall(target)
-    shared = [n for n in ours if ours.count(n) == 1 and theirs.count(n) == 1]
-    new = {number: _like(number, draw) for number in shared}
-
-    def other(found: re.Match[str]) -> str:
-        return new.get(found.group(), found.group())
-
-    return _NUMBER.sub(other, source), _NUMBER.sub(other, target)
-
-
-def _like(number: str, draw: random.Random) -> str:
-    """Another number, mostly of as many digits."""
-    digits = len(number) if draw.random() < 0.7 else draw.randint(1, 7)
-    return str(draw.randrange(10 ** (digits - 1), 10**digits))

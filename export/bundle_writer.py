@@ -17,6 +17,7 @@ from serving.bundle import (
     SPEC,
     manifest,
 )
+from serving.documents.numbers import Numbers
 from serving.engine import EngineSpec
 from serving.shortlist import SHORTLIST, Shortlist
 from serving.text import VOCABULARY
@@ -30,6 +31,7 @@ def write_bundle(
     shortlist: Shortlist | None = None,
     gpu: Graphs | None = None,
     aligner: onnx.ModelProto | None = None,
+    numbers: Numbers | None = None,
 ) -> None:
     """Write the files into `folder`, beside whatever else lies there.
 
@@ -48,7 +50,7 @@ def write_bundle(
     if gpu:
         contents[GPU_ENCODER] = gpu.encoder.SerializeToString()
         contents[GPU_DECODER_STEP] = gpu.decoder_step.SerializeToString()
-    contents[SPEC] = manifest(spec, contents).encode("utf-8")
+    contents[SPEC] = manifest(spec, contents, numbers).encode("utf-8")
     partials = {name: folder / f"{name}.partial" for name in contents}
     for name, content in contents.items():
         partials[name].parent.mkdir(parents=True, exist_ok=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from serving.atomic import replacing, write_json
 from serving.confidence import Confidence
+from serving.documents.numbers import Numbers
 from serving.engine import EngineSpec
 from serving.errors import ConfigError, check_known_keys
 from serving.shortlist import SHORTLIST, Shortlist
@@ -42,12 +43,14 @@ class Bundle:
         spec: the model's sizes and special ids.
         shortlist: what its step graph chooses from; None for the whole vocabulary.
         checksums: SHA-256 of each file that was exported.
+        numbers: how they are written in the languages of the model; None leaves them to it.
     """
 
     path: Path
     spec: EngineSpec
     shortlist: Shortlist | None = None
     checksums: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    numbers: Numbers | None = None
 
     @classmethod
     def open(cls, path: Path, only: Sequence[str] = ()) -> Bundle:
@@ -68,7 +71,9 @@ class Bundle:
             spec, checksums = values.pop("engine"), values.pop("sha256")
         except (ValueError, KeyError, AttributeError) as error:
             raise ConfigError(f"{path / SPEC} is no specification: {error!r}") from error
-        check_known_keys(values, ("engine", "sha256"), str(path / SPEC))
+        check_known_keys(values, ("engine", "sha256", "numbers"), str(path / SPEC))
+        numbers = values.get("numbers")
+        numbers = numbers and Numbers.from_dict(numbers, str(path / SPEC))
         for name in only or checksums:
             if not (path / name).is_file():
                 raise ConfigError(f"{path} is no exported model: {name} is missing")
@@ -81,7 +86,7 @@ class Bundle:
         if SHORTLIST in checksums and not only:
             sizes = (engine_spec.vocab_size, engine_spec.eos_id)
             shortlist = Shortlist.load(path / SHORTLIST, *sizes)
-        return cls(path, engine_spec, shortlist, checksums)
+        return cls(path, engine_spec, shortlist, checksums, numbers)
 
     def text_processor(self) -> TextProcessor:
         """The vocabulary, ready to tokenise."""
@@ -142,13 +147,17 @@ def find_bundle(path: Path) -> Path:
     raise ConfigError(f"{path} holds no exported model (no {SPEC}); see dragoman export --help")
 
 
-def manifest(spec: EngineSpec, contents: Mapping[str, bytes]) -> str:
+def manifest(
+    spec: EngineSpec, contents: Mapping[str, bytes], numbers: Numbers | None = None
+) -> str:
     """The text of `model.json` for these files."""
-    values = {
+    values: dict[str, object] = {
         "engine": dataclasses.asdict(spec),
         "sha256": {name: checksum(content) for name, content in contents.items()},
     }
-    return json.dumps(values, indent=2) + "\n"
+    if numbers:
+        values["numbers"] = numbers.examples
+    return json.dumps(values, indent=2, ensure_ascii=False) + "\n"
 
 
 def add_file(folder: Path, name: str, content: bytes) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 
 from serving.assembly import Answer, Sentence, assemble_all
 from serving.batch import Translations, exactly
-from serving.bundle import ALIGNER, Bundle, find_bundle
+from serving.bundle import Bundle, find_bundle
 from serving.engine import default_workers
 from serving.engines.aligner import Aligner
-from serving.preparation import Prepared, prepare
+from serving.preparation import Preparation, Prepared
 from serving.request_options import Options
 from serving.search import search
 from serving.translator import OnDone, Translation
@@ -30,7 +30,8 @@ class LocalTranslator:
         self._bundle = bundle
         self._workers = default_workers(threads)
         self._engine = bundle.engine(threads, self._workers)
-        self._codec = bundle.text_processor()
+        self._prepare = Preparation.of(bundle)
+        self._codec = self._prepare.codec
         self._confidence = bundle.confidence()
         self._aligner: Aligner | None = None
 
@@ -52,7 +53,7 @@ class LocalTranslator:
         self, texts: Sequence[str], options: Options, on_done: OnDone | None = None
     ) -> list[Answer]:
         """Translate each text, with the details that the options ask for."""
-        prepared = prepare(texts, options, self._codec, ALIGNER in self._bundle.checksums)
+        prepared = self._prepare(texts, options)
         sentences = prepared.sentences
         found = search(
             self._engine,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 
+from serving.bundle import ALIGNER, Bundle
 from serving.decoding import decoding_of
 from serving.documents.document import Document
+from serving.documents.numbers import Numbers
 from serving.documents.wishes import Wishes
 from serving.errors import RequestError
 from serving.options import MAX_SOURCE_TOKENS, DecodingOptions
@@ -33,36 +35,51 @@ class Prepared:
     align: bool
 
 
-def prepare(
-    texts: Sequence[str], options: Options, codec: TextProcessor, can_align: bool
-) -> Prepared:
-    """Cut texts into sentences and tokenise them.
+@dataclasses.dataclass(frozen=True)
+class Preparation:
+    """Cuts texts into sentences and tokenises them.
 
-    Args:
-        texts: of a request.
-        options: of all of them.
+    Attributes:
         codec: the vocabulary.
         can_align: whether the model can tell which words come from each other. Without, tags
             are put back by proportion.
-
-    Raises:
-        RequestError: alignments are asked for and cannot be had, or options contradict each other.
+        numbers: how to write numbers; None leaves them to the model.
     """
-    wants_links = "alignments" in (options.return_ or ())
-    if wants_links and not can_align:
-        raise RequestError("this model was exported without what alignments need (aligner.onnx)")
-    wishes = wishes_of(options)
-    documents = [Document.parse(text, wishes, codec, MAX_SOURCE_TOKENS) for text in texts]
-    sentences = [codec.encode(s) for document in documents for s in document.segments]
-    beginning = tuple(codec.encode(options.prefix or "")[:-1])
-    firsts = (place for place, document in _firsts(documents) if beginning and document.parts)
-    return Prepared(
-        documents,
-        sentences,
-        dict.fromkeys(firsts, beginning),
-        decoding_of(options, codec).seeded(),
-        wants_links or (can_align and any(document.needs_links for document in documents)),
-    )
+
+    codec: TextProcessor
+    can_align: bool
+    numbers: Numbers | None = None
+
+    @classmethod
+    def of(cls, bundle: Bundle) -> Preparation:
+        """Of a model's texts."""
+        return cls(bundle.text_processor(), ALIGNER in bundle.checksums, bundle.numbers)
+
+    def __call__(self, texts: Sequence[str], options: Options) -> Prepared:
+        """Prepare the texts of a request, all with the same options.
+
+        Raises:
+            RequestError: alignments are asked for and cannot be had, or options contradict each
+                other.
+        """
+        codec = self.codec
+        wants_links = "alignments" in (options.return_ or ())
+        if wants_links and not self.can_align:
+            raise RequestError(f"this model was exported without what alignments need ({ALIGNER})")
+        wishes = wishes_of(options)
+        documents = [
+            Document.parse(text, wishes, codec, MAX_SOURCE_TOKENS, self.numbers) for text in texts
+        ]
+        sentences = [codec.encode(s) for document in documents for s in document.segments]
+        beginning = tuple(codec.encode(options.prefix or "")[:-1])
+        firsts = (place for place, document in _firsts(documents) if beginning and document.parts)
+        return Prepared(
+            documents,
+            sentences,
+            dict.fromkeys(firsts, beginning),
+            decoding_of(options, codec).seeded(),
+            wants_links or (self.can_align and any(one.needs_links for one in documents)),
+        )
 
 
 def wishes_of(options: Options) -> Wishes:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from bench.robustness.report import row_of, to_json, to_markdown
+from bench.robustness.report import Clean, Row, row_of, to_json, to_markdown
 from bench.robustness.variants import variants
 from model.commands.evaluate import open_model
 from model.data.corpus import Corpus
@@ -51,17 +51,21 @@ def run(arguments: argparse.Namespace) -> int:
     chosen = [
         variant
         for variant in variants(sources, references, arguments.seed)
-        if not arguments.only or variant.name in (*arguments.only, "clean")
+        if (not arguments.only or variant.name in (*arguments.only, "clean")) and variant.sources
     ]
     options = search_options(arguments)
     translator = open_model(arguments.model)
-    rows = []
-    with tqdm(total=len(chosen) * len(sources), unit="line", disable=None, file=sys.stderr) as bar:
+    rows: list[Row] = []
+    clean: Clean | None = None
+    total = sum(len(variant.sources) for variant in chosen)
+    with tqdm(total=total, unit="line", disable=None, file=sys.stderr) as bar:
         for variant in chosen:
             bar.set_description(variant.name)
             wished = dataclasses.replace(options, format=variant.format)
             found = translator.translate(variant.sources, wished, on_done=bar.update)
-            rows.append(row_of(variant, [hypotheses[0].text for hypotheses in found]))
+            translations = [hypotheses[0].text for hypotheses in found]
+            clean = clean or Clean(variant, translations)
+            rows.append(row_of(variant, translations, clean))
     if arguments.json:
         arguments.json.write_text(to_json(rows), encoding="utf-8")
     print(to_markdown(rows))

@@ -1,13 +1,17 @@
-"""Placeholders and tags, planted into pairs of sentences by a seeded draw."""
+"""Placeholders, tags and other numbers, planted into pairs of sentences by a seeded draw."""
 
 from __future__ import annotations
 
 import random
 import re
+from collections import Counter
 from typing import NamedTuple
+
+from serving.documents.numbers import NUMBERS
 
 WORD = re.compile(r"\w+(?:[-'’]\w+)*")
 _ENDING = re.compile(r"[.!?…]*$")
+_NO_FIGURE = re.compile(r"\D")
 
 PLACEHOLDERS = (
     *("%s", "%d", "%1$s", "%(name)s", "{name}", "{0}", "{{count}}", "${total}"),
@@ -92,6 +96,26 @@ def with_tags(source: str, draw: random.Random) -> str:
     if draw.random() < 0.3:
         rest = re.sub(r"(\w+)", r"<i>\1</i>", rest, count=1)
     return f"{source[:start]}{opening}{inside}{closing}{rest}"
+
+
+def with_numbers(source: str, reference: str, draw: random.Random) -> tuple[str, str] | None:
+    """Other figures where both sides have the same ones, whatever parts them; None for none."""
+    ours, theirs = Counter(figures(source)), Counter(figures(reference))
+    shared = [number for number in ours if ours[number] == theirs[number] == 1]
+    new = {number: "".join(draw.choice("123456789") for _ in number) for number in shared}
+
+    def other(found: re.Match[str]) -> str:
+        drawn = iter(new.get(_NO_FIGURE.sub("", found.group()), _NO_FIGURE.sub("", found.group())))
+        return re.sub(r"\d", lambda _: next(drawn), found.group())
+
+    if not shared:
+        return None
+    return NUMBERS.sub(other, source), NUMBERS.sub(other, reference)
+
+
+def figures(text: str) -> list[str]:
+    """The figures of each number of a text."""
+    return [_NO_FIGURE.sub("", found.group()) for found in NUMBERS.finditer(text)]
 
 
 def _is_shared(word: str, source: str, reference: str) -> bool:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import dataclasses
 import random
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from html.parser import HTMLParser
 from typing import Literal
 
 from bench.robustness.planting import (
     Planted,
+    figures,
+    with_numbers,
     with_placeholders,
     with_tags,
     without_placeholders,
@@ -35,6 +38,7 @@ class Variant:
         format: "text" or "html".
         rest: what of the translations is scored.
         checks: by name, which share of the translations must pass and does.
+        lines: of the test set that this is made of, counted from 0; None for all.
     """
 
     name: str
@@ -43,6 +47,7 @@ class Variant:
     format: Literal["text", "html"] = "text"
     rest: Callable[[Sequence[str]], list[str]] = _as_it_is
     checks: dict[str, Callable[[int, str], bool]] = dataclasses.field(default_factory=dict)
+    lines: Sequence[int] | None = None
 
 
 def variants(sources: Sequence[str], references: Sequence[str], seed: int) -> list[Variant]:
@@ -59,6 +64,7 @@ def variants(sources: Sequence[str], references: Sequence[str], seed: int) -> li
         _quoted(plain, right),
         _placeholders(plain, right, random.Random(seed)),
         _tags(plain, right, random.Random(seed)),
+        _numbers(plain, right, random.Random(seed)),
     ]
 
 
@@ -127,6 +133,24 @@ def _tags(sources: list[str], references: list[str], draw: random.Random) -> Var
 
     checks = {"kept once": kept, "balanced": lambda _, text: is_balanced(text)}
     return Variant("tags", tagged, references, format="html", rest=rest, checks=checks)
+
+
+def _numbers(sources: list[str], references: list[str], draw: random.Random) -> Variant:
+    pairs = zip(sources, references, strict=True)
+    drawn = [with_numbers(source, reference, draw) for source, reference in pairs]
+    changed = [pair for pair in drawn if pair]
+    wanted = [Counter(figures(source)) for source, _ in changed]
+
+    def kept(number: int, translation: str) -> bool:
+        return wanted[number] <= Counter(figures(translation))
+
+    return Variant(
+        "other numbers",
+        [source for source, _ in changed],
+        [reference for _, reference in changed],
+        checks={"kept": kept},
+        lines=[number for number, pair in enumerate(drawn) if pair],
+    )
 
 
 def is_balanced(text: str) -> bool:

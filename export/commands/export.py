@@ -26,6 +26,7 @@ from export.onnx_graphs import Graphs, export_graphs
 from export.proof import prove
 from export.quality import MAX_HALF_LOSS, MAX_LOSS, hold_to_fp32
 from model.engine import TorchEngine
+from serving.documents.numbers import Numbers
 from serving.engine import Engine
 from serving.engines.aligner import Aligner
 from serving.shortlist import Shortlist
@@ -51,6 +52,9 @@ examples:
   dragoman export CHECKPOINT FOLDER --alignment-layer 2:3
       words are aligned by the third head of the second decoder layer, not by the heads that
       agree best with statistics (see dragoman bench alignment --help)
+
+  dragoman export CHECKPOINT FOLDER --numbers 1,234.5 1.234,5
+      numbers are kept, and written as in German
 
   cp -r model_repository native
   dragoman export CHECKPOINT native --native onnxruntime
@@ -113,6 +117,14 @@ def _add_graph_arguments(parser: argparse.ArgumentParser) -> None:
         "aligner.onnx, and nobody can ask for alignments (default: %(default)s)",
     )
     parser.add_argument(
+        "--numbers",
+        nargs=2,
+        metavar=("SOURCE", "TARGET"),
+        help="keep numbers figure by figure, whatever the model would make of them, and part them "
+        "as the target language does: how each writes 1234.5, as in 1,234.5 1.234,5; for models "
+        "that learned to copy symbols (default: numbers are the model's)",
+    )
+    parser.add_argument(
         "--native",
         choices=tuple(HEADS),
         metavar="BACKEND",
@@ -144,7 +156,8 @@ def run(arguments: argparse.Namespace) -> int:
         results += found
         write_native(arguments.output, native, arguments.native)
     spec = TorchEngine(material.model).spec
-    write_bundle(folder, graphs, spec, material.vocabulary, shortlist, gpu, aligner)
+    numbers = Numbers(*arguments.numbers) if arguments.numbers else None
+    write_bundle(folder, graphs, spec, material.vocabulary, shortlist, gpu, aligner, numbers)
     _say(f"wrote {arguments.output}: {'; '.join(results)}")
     return 0
 

@@ -12,6 +12,7 @@ from serving.documents.block import Block
 from serving.documents.joining import written
 from serving.documents.markup import blocks
 from serving.documents.masks import Masker
+from serving.documents.numbers import Numbers
 from serving.documents.segment import Segment
 from serving.documents.segmenter import Segmenter
 from serving.documents.splitting import stretches
@@ -47,7 +48,14 @@ class Document:
     cuts: int = 0
 
     @classmethod
-    def parse(cls, text: str, wishes: Wishes, codec: TextCodec, limit: int) -> Document:
+    def parse(
+        cls,
+        text: str,
+        wishes: Wishes,
+        codec: TextCodec,
+        limit: int,
+        numbers: Numbers | None = None,
+    ) -> Document:
         """Cut a text.
 
         Args:
@@ -55,6 +63,7 @@ class Document:
             wishes: its format, and what is not to be translated.
             codec: of the model that translates.
             limit: tokens of a segment, EOS included.
+            numbers: how to write them; None leaves them to the model, but for amounts.
 
         Raises:
             RequestError: the text holds half a character, which no UTF-8 can.
@@ -63,7 +72,7 @@ class Document:
             raise RequestError("text is not valid Unicode: it holds half of a surrogate pair")
         markup = wishes.format == "html"
         masker = Masker(wishes)
-        segmenter = Segmenter(text, codec, limit, markup)
+        segmenter = Segmenter(text, codec, limit, markup, numbers)
         parts: list[Segment] = []
         between: list[str] = [""]
         done = 0

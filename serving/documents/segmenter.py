@@ -14,6 +14,7 @@ from serving.documents.building import WORDS, SegmentBuilder
 from serving.documents.cutting import Unit, cut
 from serving.documents.edges import silent, without_edges
 from serving.documents.masks import Mask, Stretch
+from serving.documents.numbers import Numbers, amounts
 from serving.documents.segment import Segment
 from serving.documents.spelling import Spelling
 from serving.text import TextCodec
@@ -24,8 +25,11 @@ _JOINERS = "\u200c\u200d"
 class Segmenter:
     """Makes segments of the sentences of a text."""
 
-    def __init__(self, source: str, codec: TextCodec, limit: int, markup: bool) -> None:
+    def __init__(
+        self, source: str, codec: TextCodec, limit: int, markup: bool, numbers: Numbers | None
+    ) -> None:
         self._codec = codec
+        self._numbers = numbers.find if numbers else amounts
         self._limit = limit
         self._spelling = Spelling(codec)
         self._builder = SegmentBuilder(source, codec, self._spelling, markup)
@@ -36,12 +40,24 @@ class Segmenter:
         where nothing else is to be translated."""
         self._block = block
         self._is_cut = False
-        masks = self._with_unspelled(sentence)
+        masks = self._with_unspelled(self._with_numbers(sentence))
         for stretch in self._few_symbols(dataclasses.replace(sentence, masks=masks)):
             yield from self._fitting(stretch, self._limit)
         self.cuts += self._is_cut
 
-    # What a vocabulary cannot spell
+    # Numbers, and what a vocabulary cannot spell
+
+    def _with_numbers(self, sentence: Stretch) -> Stretch:
+        if not self._codec.symbols:  # a sentence would be cut at each
+            return sentence
+        masks = list(sentence.masks)
+        for start, end in self._gaps(sentence):
+            for number in self._numbers(self._block.text[start:end]):
+                pieces = list(self._between_tags(start + number.start, start + number.end))
+                if len(pieces) == 1:
+                    pieces = [dataclasses.replace(pieces[0], target=number.target)]
+                masks += pieces
+        return dataclasses.replace(sentence, masks=sorted(masks, key=lambda mask: mask.start))
 
     def _with_unspelled(self, sentence: Stretch) -> list[Mask]:
         masks = list(sentence.masks)

@@ -14,13 +14,6 @@ _SIMPLER = {"‘’‚‹›": "'", "“”„«»": '"', "–": "-", "—": "-"
 so that no quotation begins in one style and ends in another."""
 
 _BETWEEN_WORDS = frozenset("/&()[];|\"'“”„«»‘’–—:")
-_SIGN, _NUMBER = "[$¢£¤¥€₹₩₽%‰§]", r"\d(?:[\d.,:'’]{0,40}\d)?"
-AMOUNT = re.compile(
-    rf"(?<![^\W_])(?:[A-Z]{{0,3}}{_SIGN}[-+]?{_NUMBER}(?:{_SIGN}|[A-Za-z]{{0,2}})"
-    rf"|[-+]?{_NUMBER}{_SIGN})(?![^\W_])"
-)
-"""A number with its sign: a model may lose the sign, or a figure, though it can spell them."""
-
 _LOSSY = re.compile(r"<(?:font|super|sub|circle|square|fraction)>")
 
 
@@ -54,7 +47,7 @@ class Spelling:
         """Spans in a word, without white space, that must be masked.
 
         All of it from the first letter to the last where a letter is unknown; only the sign where
-        signs are unknown before, after and between ordinary words; amounts ($20, 5%) always.
+        signs are unknown before, after and between ordinary words.
         """
         spans = self._spans.get(word)
         if spans is None:
@@ -63,13 +56,12 @@ class Spelling:
 
     def is_spelled(self, text: str) -> bool:
         """Whether there is nothing to mask in a text, at the cost of one look."""
-        return self._gives_back(text.translate(self.table)) and not AMOUNT.search(text)
+        return self._gives_back(text.translate(self.table))
 
     def _find(self, word: str) -> list[Span]:
-        masked = {i for found in AMOUNT.finditer(word) for i in range(*found.span())}
-        if not self._gives_back(word.translate(self.table)):
-            masked.update(self._unknown(word))
-        return _runs(sorted(masked))
+        if self._gives_back(word.translate(self.table)):
+            return []
+        return _runs(sorted(self._unknown(word)))
 
     def _unknown(self, word: str) -> Iterable[int]:
         """Places in a word that is not given back."""

@@ -6,8 +6,7 @@ import time
 
 import numpy as np
 
-from serving.preparation import prepare
-from serving.text import TextProcessor
+from serving.preparation import Preparation
 from serving.triton.answers import Arrays
 from serving.triton.decoding import DECODING, Decoding
 from serving.triton.inputs import required_input, texts_of
@@ -23,8 +22,8 @@ LARGE_BYTES = 20_000
 class Preprocessor:
     """Turns the texts of a request into what the translator takes."""
 
-    def __init__(self, triton: Triton, codec: TextProcessor, can_align: bool) -> None:
-        self._triton, self._codec, self._can_align = triton, codec, can_align
+    def __init__(self, triton: Triton, prepare: Preparation) -> None:
+        self._triton, self._prepare = triton, prepare
 
     def is_large(self, request: Request) -> bool:
         """Whether its answer takes more than a moment."""
@@ -41,7 +40,7 @@ class Preprocessor:
         began = time.monotonic()
         options = options_of(self._triton, request)
         texts = texts_of(required_input(self._triton, request, "text"))
-        prepared = prepare(texts, options, self._codec, self._can_align)
+        prepared = self._prepare(texts, options)
         # Where no text has a sentence, an empty one stands in: Triton takes no empty array.
         ids, lengths = flatten(prepared.sentences or [[]])
         documents = [document.to_json().encode() for document in prepared.documents]

@@ -9,8 +9,7 @@ from functools import partial
 
 from serving.errors import RequestError
 from serving.ping import PING_ID
-from serving.preparation import prepare
-from serving.text import TextProcessor
+from serving.preparation import Preparation
 from serving.triton.answers import failure
 from serving.triton.asking import Asker
 from serving.triton.inputs import required_input, texts_of
@@ -32,19 +31,16 @@ deadline, too."""
 class StreamService:
     """Answers each request with a stream."""
 
-    def __init__(
-        self, triton: Triton, codec: TextProcessor, can_align: bool, translator: str, model: str
-    ) -> None:
+    def __init__(self, triton: Triton, prepare: Preparation, translator: str, model: str) -> None:
         """Start.
 
         Args:
             triton: the module `triton_python_backend_utils`.
-            codec: the vocabulary.
-            can_align: see `prepare`.
+            prepare: of the model's texts.
             translator: name of the model that is asked.
             model: this model's, a label of its metrics.
         """
-        self._triton, self._codec, self._can_align = triton, codec, can_align
+        self._triton, self._prepare = triton, prepare
         self._ask = Asker(triton, translator)
         self._open = OpenCount(triton, model)
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="dragoman-stream")
@@ -89,9 +85,9 @@ class StreamService:
         texts = texts_of(required_input(self._triton, request, "text"))
         if len(texts) != 1:
             raise RequestError(f"a stream is of one text, not {len(texts)}: send several requests")
-        prepared = prepare(texts, options, self._codec, self._can_align)
+        prepared = self._prepare(texts, options)
         until = time.monotonic() + (seconds_of(request) or SECONDS)
-        return Stream(self._triton, sender, self._codec, prepared, until, ended)
+        return Stream(self._triton, sender, self._prepare.codec, prepared, until, ended)
 
     def _go_on(self, stream: Stream) -> None:
         for place in stream.take():

@@ -8,6 +8,7 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from serving.documents.document import Document, Translated
+from serving.documents.numbers import Numbers
 from serving.documents.wishes import Wishes
 from serving.text import TextCodec, TextProcessor
 
@@ -197,10 +198,14 @@ def documents(markup: bool) -> st.SearchStrategy[str]:
 
 
 def copied(
-    text: str, wishes: Wishes, codec: TextCodec = SHIPPED, limit: int = 1000
+    text: str,
+    wishes: Wishes,
+    codec: TextCodec = SHIPPED,
+    limit: int = 1000,
+    numbers: Numbers | None = None,
 ) -> tuple[Document, str]:
     """The document of a text, sent as JSON, and its join when each segment was only copied."""
-    document = Document.from_json(Document.parse(text, wishes, codec, limit).to_json())
+    document = Document.from_json(Document.parse(text, wishes, codec, limit, numbers).to_json())
     outputs = [Translated(codec.decode(codec.encode(segment))) for segment in document.segments]
     return document, document.join(outputs)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from serving.documents.document import Document, Translated
 from serving.documents.masks import Masker
-from serving.documents.spelling import AMOUNT, Spelling
+from serving.documents.spelling import Spelling
 from serving.documents.symbols import SymbolError
 from serving.documents.wishes import Wishes
 from serving.errors import RequestError
@@ -179,12 +179,6 @@ class Lacking:
         ("ﬁne", []),
         ("Wait…", []),
         *((word, []) for word in ("[see", "and&or", "x+5", "5#.", "3.50", "crème,", "Q;A", "~X")),
-        ("$3.50,", ["$3.50"]),
-        ("[US$20bn]", ["US$20bn"]),
-        ("-5%", ["-5%"]),
-        ("£3–£5", ["£3–£5"]),
-        ("1,000,000¥", ["1,000,000¥"]),
-        ("§12a", ["§12a"]),
         ("100%ig", ["100%ig"]),
         ("$name", []),
         ("(see", ["("]),
@@ -204,13 +198,6 @@ class Lacking:
 def test_only_what_cannot_be_spelled_is_masked(word: str, unspelled: list[str]) -> None:
     spans = Spelling(Lacking("(/=%€é")).unspelled(word)
     assert [word[start:end] for start, end in spans] == unspelled
-
-
-@pytest.mark.parametrize("piece", ["1.", "$1", "1'", "A1:", "-1,", "$$", "5%", "1"])
-def test_amounts_are_looked_for_in_linear_time(piece: str) -> None:
-    """A quadratic search would take hours."""
-    text = piece * 250_000
-    assert len(list(AMOUNT.finditer(text))) <= len(text)
 
 
 def test_typographic_signs_have_simpler_ones() -> None:

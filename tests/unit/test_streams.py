@@ -13,6 +13,7 @@ import pytest
 
 from serving.batch import Hypothesis
 from serving.ping import PING_ID
+from serving.preparation import Preparation
 from serving.triton.finding import Finding
 from serving.triton.ragged import split
 from serving.triton.stream import WINDOW
@@ -68,7 +69,9 @@ class Streaming:
         self.triton.InferenceRequest = self.stub.request
         self.triton.PreferredMemory = lambda _: None
         self.triton.TRITONSERVER_MEMORY_CPU = 0
-        self.service = StreamService(self.triton, CODEC, False, "translator", "stream")
+        self.service = StreamService(
+            self.triton, Preparation(CODEC, can_align=False), "translator", "stream"
+        )
 
     def run(self, text: str, **keys: Any) -> Request:
         array = np.array([text.encode()], dtype=np.object_)

@@ -22,6 +22,7 @@ from serving.errors import (
     RequestError,
 )
 from serving.options import DecodingOptions
+from serving.preparation import Preparation
 from serving.triton.aligning import Aligning
 from serving.triton.answers import answer
 from serving.triton.decoding import Decoding
@@ -86,7 +87,7 @@ def texts(*values: bytes) -> Any:
 
 def test_a_bad_request_fails_alone() -> None:
     requests = [Request({"text": texts(t)}) for t in (b"ab", b"\xff", b"c")]
-    preprocess = Preprocessor(TRITON, CODEC, can_align=True)
+    preprocess = Preprocessor(TRITON, Preparation(CODEC, can_align=True))
     for request in requests:
         answer(TRITON, request, preprocess)
     good, bad, other = requests

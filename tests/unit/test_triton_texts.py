@@ -12,6 +12,7 @@ from serving.batch import Hypothesis
 from serving.errors import (
     RequestError,
 )
+from serving.preparation import Preparation
 from serving.triton.decoding import Decoding
 from serving.triton.finding import Finding
 from serving.triton.postprocess import Postprocessor
@@ -28,7 +29,7 @@ def texts(*values: bytes) -> Any:
 
 
 def preprocessed(request: Request) -> dict[str, Any]:
-    return dict(Preprocessor(TRITON, CODEC, can_align=True)(request))
+    return dict(Preprocessor(TRITON, Preparation(CODEC, can_align=True))(request))
 
 
 def test_preprocess_gives_sentences_and_documents() -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 import triton_python_backend_utils as pb_utils
 
-from serving.bundle import ALIGNER, Bundle
+from serving.bundle import Bundle
+from serving.preparation import Preparation
 from serving.text import VOCABULARY
 from serving.triton.deferring import Deferring
 from serving.triton.preprocess import Preprocessor
@@ -21,8 +22,7 @@ class TritonPythonModel:
         """Load the vocabulary of the bundle."""
         settings = model_settings(args, known=(BUNDLE,))
         bundle = Bundle.open(bundle_path(args, settings), only=(VOCABULARY,))
-        codec, can_align = bundle.text_processor(), ALIGNER in bundle.checksums
-        preprocess = Preprocessor(pb_utils, codec, can_align)
+        preprocess = Preprocessor(pb_utils, Preparation.of(bundle))
         self._deferring = Deferring(pb_utils, args["model_name"], preprocess, preprocess.is_large)
 
     def execute(self, requests: list[Any]) -> None:

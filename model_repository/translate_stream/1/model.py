@@ -7,7 +7,8 @@ from typing import Any
 
 import triton_python_backend_utils as pb_utils
 
-from serving.bundle import ALIGNER, Bundle
+from serving.bundle import Bundle
+from serving.preparation import Preparation
 from serving.text import VOCABULARY
 from serving.triton.settings import BUNDLE, TRANSLATOR_MODEL, bundle_path, model_settings
 from serving.triton.stream_service import StreamService
@@ -21,13 +22,8 @@ class TritonPythonModel:
         settings = model_settings(args, known=(BUNDLE, TRANSLATOR_MODEL))
         bundle = Bundle.open(bundle_path(args, settings), only=(VOCABULARY,))
         translator = settings.get(TRANSLATOR_MODEL, "translator")
-        self._service = StreamService(
-            pb_utils,
-            bundle.text_processor(),
-            ALIGNER in bundle.checksums,
-            translator,
-            args["model_name"],
-        )
+        prepare = Preparation.of(bundle)
+        self._service = StreamService(pb_utils, prepare, translator, args["model_name"])
 
     def execute(self, requests: list[Any]) -> None:
         """Begin each stream; its responses come from threads."""

@@ -50,6 +50,11 @@ COMMANDS = {
         "turn a checkpoint into ONNX graphs for serving",
         "export",
     ),
+    "recover": Command(
+        "export.commands.recover",
+        "turn an exported model back into a checkpoint, to train it further",
+        "export",
+    ),
     "calibrate": Command(
         "model.commands.calibrate",
         "learn how far an exported model's translations can be trusted",

@@ -12,6 +12,7 @@ from export.cpu.encoder import PackedEncoder
 from export.cpu.precision import Precision
 from export.cpu.step import RowStep
 from export.onnx_graphs import Graphs, check_exportable, example_edits
+from export.recovery import note_config
 from export.trace import trace
 from model.transformer import Transformer
 from serving.engines.lists import MEMBERS
@@ -56,7 +57,9 @@ def _encoder(transformer: Transformer, precision: Precision) -> onnx.ModelProto:
     }
     names = cross_names(transformer.config.decoder_layers)
     module = PackedEncoder(transformer, precision)
-    return trace(module, inputs, dynamic, ENCODER_INPUTS, names)
+    graph = trace(module, inputs, dynamic, ENCODER_INPUTS, names)
+    note_config(graph, transformer.config)
+    return graph
 
 
 def _step(transformer: Transformer, precision: Precision, listed: bool) -> onnx.ModelProto:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from serving.bundle import ALIGNER, Bundle
 from serving.decoding import decoding_of
 from serving.documents.document import Document
 from serving.documents.numbers import Numbers
+from serving.documents.symbols import as_symbols
 from serving.documents.wishes import Wishes
 from serving.errors import RequestError
 from serving.options import MAX_SOURCE_TOKENS, DecodingOptions
 from serving.request_options import Options
-from serving.text import TextProcessor
+from serving.text import TextProcessor, normalise
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,25 +72,27 @@ class Preparation:
             Document.parse(text, wishes, codec, MAX_SOURCE_TOKENS, self.numbers) for text in texts
         ]
         sentences = [codec.encode(s) for document in documents for s in document.segments]
-        beginning = tuple(codec.encode(options.prefix or "")[:-1])
-        firsts = (place for place, document in _firsts(documents) if beginning and document.parts)
         return Prepared(
             documents,
             sentences,
-            dict.fromkeys(firsts, beginning),
+            self._prefixes(documents, options.prefix or ""),
             decoding_of(options, codec).seeded(),
             wants_links or (self.can_align and any(one.needs_links for one in documents)),
         )
+
+    def _prefixes(self, documents: Sequence[Document], prefix: str) -> dict[int, tuple[int, ...]]:
+        """Ids that the first segment of each document begins with, by its place among all."""
+        found: dict[int, tuple[int, ...]] = {}
+        place = 0
+        for document in documents:
+            if document.parts and normalise(prefix):
+                text = as_symbols(prefix, document.parts[0].masked)
+                found[place] = tuple(self.codec.encode(text)[:-1])
+            place += len(document.parts)
+        return found
 
 
 def wishes_of(options: Options) -> Wishes:
     """What documents are told."""
     protect, glossary = options.protect or (), options.glossary or {}
     return Wishes(options.format or "text", tuple(protect), dict(glossary))
-
-
-def _firsts(documents: Sequence[Document]) -> Iterator[tuple[int, Document]]:
-    place = 0
-    for document in documents:
-        yield place, document
-        place += len(document.parts)

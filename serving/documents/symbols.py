@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 
 from serving.alignment import Link
@@ -44,6 +46,24 @@ def occurrences(segment: Segment, text: str) -> dict[str, tuple[int, int]]:
     if missing:
         raise SymbolError(f"{', '.join(sorted(missing))} is missing in {text!r}")
     return found
+
+
+def as_symbols(text: str, masked: Sequence[Masked]) -> str:
+    """A beginning of a translation as the model has it: symbols for what they stand for."""
+    waiting: dict[str, deque[str]] = defaultdict(deque)
+    for one in masked:
+        waiting[one.written].append(one.symbol)
+        capital = one.written[:1].upper() + one.written[1:]
+        if one.kind == CAPITAL_TARGET and capital != one.written:
+            waiting[capital] = waiting[one.written]
+    longest_first = sorted(waiting, key=len, reverse=True)
+
+    def symbol(found: re.Match[str]) -> str:
+        symbols = waiting[found.group()]
+        return symbols.popleft() if symbols else found.group()
+
+    pattern = "|".join(map(re.escape, longest_first))
+    return re.sub(rf"(?<!\w)(?:{pattern})(?!\w)", symbol, text) if pattern else text
 
 
 def with_symbols(

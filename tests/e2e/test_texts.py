@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from serving.client import Client, Result
+from serving.documents.numbers import NUMBERS
 from serving.local import LocalTranslator, open_local
 from serving.option_help import MEANINGS
 from serving.request_options import Options
@@ -106,6 +107,19 @@ def test_nothing_is_lost_of_a_text(client: Client) -> None:
     assert found.endswith("\r\n")
     assert found.count("\t") == TEXT.count("\t")
     assert "BAHNHOF?" in found
+
+
+def test_numbers_are_kept_and_written_as_in_german(client: Client) -> None:
+    text = "Tom has 1,500 cats and 16 dogs, and pays $2.50 for each of 123,456,789.25 apples at 7:30."
+    wanted = sorted(["1.500", "16", "$2,50", "123.456.789,25", "7:30"])
+    streamed = "".join(part.text for part in client.stream(text))
+    for found in (client.translate(text).translation, streamed):
+        assert sorted(match.group() for match in NUMBERS.finditer(found)) == wanted
+    begun = client.translate(text, prefix="Tom hat 1.500 Katzen").translation
+    assert begun.startswith("Tom hat 1.500 Katzen")
+    assert begun.count("1.500") == 1
+    kept = client.translate(text, protect=["/[0-9.,]*[0-9]/"]).translation
+    assert "1,500" in kept
 
 
 def test_a_page_keeps_its_tags(client: Client) -> None:

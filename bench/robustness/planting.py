@@ -47,7 +47,8 @@ class Planted(NamedTuple):
 
 def with_placeholders(source: str, reference: str, draw: random.Random) -> Planted:
     """Replace names that both sides share, or add one placeholder before or behind the sentence."""
-    shared = [m for m in WORD.finditer(source) if _is_shared(m.group(), source, reference)]
+    words = WORD.finditer(source)
+    shared = [m for m in words if _is_shared(m.group(), source, reference)][: len(PLACEHOLDERS)]
     if shared and draw.random() < 0.7:
         names = draw.sample(PLACEHOLDERS, len(shared))
         text = source

@@ -21,6 +21,7 @@ from bench.robustness.planting import (
 
 _ENDING = re.compile(r"\s*[.!?…]+$")
 _TAG = re.compile(r"<[^>]+>")
+_FIGURES = re.compile(r"\d+(?:[.,:'’/–-]\d+)*")  # also such as a model has glued to a word
 
 
 def _as_it_is(translations: Sequence[str]) -> list[str]:
@@ -142,7 +143,8 @@ def _numbers(sources: list[str], references: list[str], draw: random.Random) -> 
     wanted = [Counter(figures(source)) for source, _ in changed]
 
     def kept(number: int, translation: str) -> bool:
-        return wanted[number] <= Counter(figures(translation))
+        found = (re.sub(r"\D", "", one) for one in _FIGURES.findall(translation))
+        return wanted[number] <= Counter(found)
 
     return Variant(
         "other numbers",

@@ -138,8 +138,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Export, prove, write.
 
     Raises:
-        DragomanError: there is no checkpoint of a Transformer or no text, or the proof fails.
+        DragomanError: there is no checkpoint of a Transformer or no text, numbers are told
+            otherwise than by 1,234.5, or the proof fails.
     """
+    numbers = Numbers(*arguments.numbers) if arguments.numbers else None
     folder = bundle_folder(arguments.output) if arguments.native else arguments.output
     given = (arguments.text, arguments.reference, arguments.sentences)
     material = Material.load(arguments.checkpoint, *given)
@@ -156,7 +158,6 @@ def run(arguments: argparse.Namespace) -> int:
         results += found
         write_native(arguments.output, native, arguments.native)
     spec = TorchEngine(material.model).spec
-    numbers = Numbers(*arguments.numbers) if arguments.numbers else None
     write_bundle(folder, graphs, spec, material.vocabulary, shortlist, gpu, aligner, numbers)
     _say(f"wrote {arguments.output}: {'; '.join(results)}")
     return 0

@@ -107,7 +107,7 @@ def _left(neighbour: str, text: str, start: int) -> Iterator[Edit]:
     if glued and text[start - 1 : start] == " " and text[start - 2 : start - 1] == neighbour:
         if neighbour != "⟧":  # of another symbol, perhaps
             yield Edit(start - 1, start, "")
-    elif not glued and start > 0 and _is_part_of_word(text[start - 1]):
+    elif not _is_part_of_word(neighbour) and start > 0 and _is_part_of_word(text[start - 1]):
         yield Edit(start, start, " ")
 
 

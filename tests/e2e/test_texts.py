@@ -110,7 +110,9 @@ def test_nothing_is_lost_of_a_text(client: Client) -> None:
 
 
 def test_numbers_are_kept_and_written_as_in_german(client: Client) -> None:
-    text = "Tom has 1,500 cats and 16 dogs, and pays $2.50 for each of 123,456,789.25 apples at 7:30."
+    text = (
+        "Tom has 1,500 cats and 16 dogs, and pays $2.50 for each of 123,456,789.25 apples at 7:30."
+    )
     wanted = sorted(["1.500", "16", "$2,50", "123.456.789,25", "7:30"])
     streamed = "".join(part.text for part in client.stream(text))
     for found in (client.translate(text).translation, streamed):

@@ -236,6 +236,9 @@ def test_a_lost_or_repeated_symbol_is_never_passed_over() -> None:
         ("See %s and %s there", "Dort ⟦1⟧⟦0⟧sehen", "Dort %s %s sehen"),
         ("See %s there", "Dort: ⟦0⟧, ja", "Dort: %s, ja"),
         ("See %s there", "那里⟦0⟧看", "那里%s看"),
+        ("the pre-%s era", "die Ära vor⟦0⟧", "die Ära vor %s"),
+        ("no%s%d here", "nicht⟦0⟧hier", "nicht%s%d hier"),
+        ("the 16-year-old%s", "der⟦0⟧jährige", "der%sjährige"),
     ],
 )
 def test_what_was_glued_stays_glued(source: str, output: str, wanted: str) -> None:

@@ -32,7 +32,7 @@ NONE = "none"
 log = logging.getLogger(__name__)
 
 
-CPU_SHARE = 24
+CPU_SHARE = 20
 """Rows of one request beside small ones: a step's time on CPUs is that of its rows, and one of
 that many takes about twice as long as that of a sentence alone."""
 

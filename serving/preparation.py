@@ -14,7 +14,7 @@ from serving.documents.wishes import Wishes
 from serving.errors import RequestError
 from serving.options import MAX_SOURCE_TOKENS, DecodingOptions
 from serving.request_options import Options
-from serving.text import TextProcessor, normalise
+from serving.text import TextProcessor
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,11 +83,13 @@ class Preparation:
     def _prefixes(self, documents: Sequence[Document], prefix: str) -> dict[int, tuple[int, ...]]:
         """Ids that the first segment of each document begins with, by its place among all."""
         found: dict[int, tuple[int, ...]] = {}
+        beginning = tuple(self.codec.encode(prefix)[:-1])
         place = 0
         for document in documents:
-            if document.parts and normalise(prefix):
+            if document.parts and beginning:
                 text = as_symbols(prefix, document.parts[0].masked)
-                found[place] = tuple(self.codec.encode(text)[:-1])
+                same = text == prefix  # as in most of up to 1,024 texts
+                found[place] = beginning if same else tuple(self.codec.encode(text)[:-1])
             place += len(document.parts)
         return found
 

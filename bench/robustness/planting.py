@@ -106,7 +106,8 @@ def with_numbers(source: str, reference: str, draw: random.Random) -> tuple[str,
     new = {number: "".join(draw.choice("123456789") for _ in number) for number in shared}
 
     def other(found: re.Match[str]) -> str:
-        drawn = iter(new.get(_NO_FIGURE.sub("", found.group()), _NO_FIGURE.sub("", found.group())))
+        own = _NO_FIGURE.sub("", found.group())
+        drawn = iter(new.get(own, own))
         return re.sub(r"\d", lambda _: next(drawn), found.group())
 
     if not shared:
@@ -114,9 +115,9 @@ def with_numbers(source: str, reference: str, draw: random.Random) -> tuple[str,
     return NUMBERS.sub(other, source), NUMBERS.sub(other, reference)
 
 
-def figures(text: str) -> list[str]:
+def figures(text: str, numbers: re.Pattern[str] = NUMBERS) -> list[str]:
     """The figures of each number of a text."""
-    return [_NO_FIGURE.sub("", found.group()) for found in NUMBERS.finditer(text)]
+    return [_NO_FIGURE.sub("", found.group()) for found in numbers.finditer(text)]
 
 
 def _is_shared(word: str, source: str, reference: str) -> bool:

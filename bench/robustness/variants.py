@@ -143,8 +143,7 @@ def _numbers(sources: list[str], references: list[str], draw: random.Random) -> 
     wanted = [Counter(figures(source)) for source, _ in changed]
 
     def kept(number: int, translation: str) -> bool:
-        found = (re.sub(r"\D", "", one) for one in _FIGURES.findall(translation))
-        return wanted[number] <= Counter(found)
+        return wanted[number] <= Counter(figures(translation, _FIGURES))
 
     return Variant(
         "other numbers",

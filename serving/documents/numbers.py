@@ -106,21 +106,22 @@ class Numbers:
             yield Number(start, end, None if target == written else target)
 
     def _written(self, number: str, text: str, start: int, end: int) -> str:
-        before = _WORD_BEFORE.search(text, max(0, start - 60), start)
-        label = before is not None and before[1][0].isupper()
-        label = label or _HALF_OF_DAY.match(text, end) is not None
-
         def other(found: re.Match[str]) -> str:
             whole, fraction = found.groups()
             parts = whole.split(self._group) if self._group else [whole]
-            if fraction is None and len(parts) == 1:
-                return whole
-            if label and len(parts) == 1:
+            if len(parts) == 1 and (fraction is None or _keeps_point(text, start, end)):
                 return found.group()
             joined = self._to.group.join(parts)
             return joined if fraction is None else f"{joined}{self._to.decimal}{fraction}"
 
         return self._whole.sub(other, number)
+
+
+def _keeps_point(text: str, start: int, end: int) -> bool:
+    """Whether a number stands behind a word with a capital letter, or is a time."""
+    before = _WORD_BEFORE.search(text, max(0, start - 60), start)
+    capital = before is not None and before[1][0].isupper()
+    return capital or _HALF_OF_DAY.match(text, end) is not None
 
 
 def amounts(text: str) -> Iterator[Number]:

@@ -53,7 +53,7 @@ def as_symbols(text: str, masked: Sequence[Masked]) -> str:
     waiting: dict[str, deque[str]] = defaultdict(deque)
     for one in masked:
         waiting[one.written].append(one.symbol)
-        capital = one.written[:1].upper() + one.written[1:]
+        capital = _with_capital(one.written)
         if one.kind == CAPITAL_TARGET and capital != one.written:
             waiting[capital] = waiting[one.written]
     longest_first = sorted(waiting, key=len, reverse=True)
@@ -98,8 +98,12 @@ def _restored(masked: Masked, before: str) -> str:
     begins = not any(map(str.isalnum, before))
     first_word = written.split(" ")[0]
     if masked.kind == CAPITAL_TARGET and begins and first_word.islower():
-        return written[:1].upper() + written[1:]
+        return _with_capital(written)
     return written
+
+
+def _with_capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _left(neighbour: str, text: str, start: int) -> Iterator[Edit]:
